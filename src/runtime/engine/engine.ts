@@ -1,0 +1,50 @@
+import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
+import type { EngineInfo } from '../../shared/info.ts';
+import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
+
+/** Events that an engine emits while it works. */
+export interface EngineEvents {
+  /** A backend step has ended. */
+  step: StepTrace;
+  /** A request has ended, completed or not. */
+  request: { outcome: 'completed' | 'aborted' | 'failed'; trace: RequestTrace };
+}
+
+export interface EngineMetrics {
+  /**
+   * Calls `listener` for every event of that type until the returned function is called. A listener that throws is reported
+   * to the console and does not disturb the engine; with no listener, an event costs one branch.
+   */
+  on<Type extends keyof EngineEvents>(type: Type, listener: (event: EngineEvents[Type]) => void): () => void;
+}
+
+/**
+ * Requests to tokens. The OpenAI face, the worker, the elements and the bench lab see only this; implementations are
+ * LocalEngine (our loop over a Backend), its worker client, and adapters that bring their own loop.
+ */
+export interface Engine extends AsyncDisposable {
+  readonly info: EngineInfo;
+  readonly metrics: EngineMetrics;
+
+  /**
+   * Generates an answer. The request is queued when this is called, not when iteration begins; a second request waits for
+   * the first. Leaving the loop early (`break`, `return`, a throw in the consumer) aborts the request; an iterator that is never
+   * consumed does not keep the next request waiting for ever.
+   *
+   * @throws TokenglassError `invalid-request` (details.field names it), `context-overflow`, `device-lost`, `worker-dead`,
+   *   `disposed`, `numeric-fault`; DOMException `AbortError` once the signal is aborted. Errors surface from the iteration.
+   * @example
+   * ```ts
+   * for await (const event of engine.generate({ messages: [{ role: 'user', content: 'What is TTFT?' }] })) {
+   *   if (event.type === 'delta') output.append(event.text);
+   * }
+   * ```
+   */
+  generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent>;
+
+  /** Tokens that these messages (with the template and generation prompt) or this raw text would put in the context. */
+  countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;
+
+  /** Aborts what runs and gives memory back. Calling it twice is safe. */
+  [Symbol.asyncDispose](): Promise<void>;
+}

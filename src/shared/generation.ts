@@ -1,0 +1,97 @@
+/** Who speaks in a chat turn. `developer` is treated as `system` by templates that do not know it. */
+export type ChatRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export interface ChatMessage {
+  role: ChatRole;
+  content: string;
+}
+
+/** How the next token is chosen. All optional; the default is what the model's generation config says, else greedy. */
+export interface SamplingParams {
+  /** 0 is greedy (argmax; ties go to the lowest id). @default 0 */
+  temperature?: number;
+  /** Keep the smallest set of tokens whose probability adds up to at least this, in (0, 1]. @default 1 (off) */
+  topP?: number;
+  /** Keep the k most likely tokens; 0 is off. @default 0 */
+  topK?: number;
+  /** Drop tokens less likely than this share of the most likely one, in [0, 1). @default 0 (off) */
+  minP?: number;
+  /** Divides positive and multiplies negative logits of tokens in prompt or output (CTRL, arXiv 1909.05858). @default 1 */
+  repetitionPenalty?: number;
+  /** Subtracted from a logit once per occurrence of the token in the output (OpenAI). @default 0 */
+  frequencyPenalty?: number;
+  /** Subtracted from a logit once if the token occurs in the output (OpenAI). @default 0 */
+  presencePenalty?: number;
+  /** Added to the logits of these token ids before anything else. `-Infinity` (or -100 and below) bans a token. */
+  logitBias?: Readonly<Record<number, number>>;
+  /** Unsigned 32-bit. The same seed, prompt and engine give the same tokens. @default a random one, told in the trace */
+  seed?: number;
+}
+
+export interface GenerateRequest {
+  /** Chat turns, formatted by the model's own template. Exactly one of `messages`, `prompt`, `promptTokens`. */
+  messages?: readonly ChatMessage[];
+  /** Raw text, no template; a BOS is put first if the model wants one. Control tokens in it stay plain text. */
+  prompt?: string;
+  /** Token ids, taken as they are. */
+  promptTokens?: readonly number[];
+  sampling?: SamplingParams;
+  /** At most this many output tokens. @default what is left of the context */
+  maxTokens?: number;
+  /** Generation ends before any of these strings; they are not part of the output. */
+  stop?: readonly string[];
+  /** Generation ends at any of these ids, besides the model's own end tokens. */
+  stopTokenIds?: readonly number[];
+  /** Go on past the model's end tokens (benchmarks of a fixed length); `stop` strings still end. @default false */
+  ignoreEos?: boolean;
+  /** Log-probabilities of the sampled token and of the n most likely ones, with each token. @default 0 (none) */
+  logprobs?: number;
+  /** Caller's time of the request (see {@link Clock}); TTFT counts from it. @default the time `generate` was called */
+  calledAtMs?: number;
+}
+
+/** `stop`: an end token or stop string; `length`: `maxTokens` or the context was used up. */
+export type FinishReason = 'stop' | 'length';
+
+export interface TokenLogprob {
+  id: number;
+  logprob: number;
+}
+
+/** One output token. Counts and gaps are always of these, never of deltas. */
+export interface OutputToken {
+  id: number;
+  /** When its id was known to the engine (see {@link Clock}). */
+  atMs: number;
+  /** Natural log of its probability at temperature 1, before penalties; absent unless asked for. */
+  logprob?: number;
+  /** The most likely tokens with their log-probabilities, best first; absent unless asked for. */
+  topLogprobs?: readonly TokenLogprob[];
+}
+
+export interface Usage {
+  promptTokens: number;
+  /** Prompt tokens whose KV was not computed but found in a cache. */
+  cachedTokens: number;
+  /** Sampled tokens, an end token included. */
+  completionTokens: number;
+}
+
+/** What `Engine.generate` yields: one `start`, any number of `delta`, one `end`. An error or abort throws instead. */
+export type TokenEvent =
+  | { type: 'start'; requestId: string; promptTokens: number; cachedTokens: number }
+  | {
+      type: 'delta';
+      /** Valid Unicode text, never a torn character; may be empty while bytes or a possible stop string are held back. */
+      text: string;
+      /** Tokens sampled since the last delta; empty for a flush of held-back text. */
+      tokens: readonly OutputToken[];
+    }
+  | {
+      type: 'end';
+      finishReason: FinishReason;
+      /** The stop string that matched; absent for an end token. */
+      stopString?: string;
+      usage: Usage;
+      trace: import('./trace.ts').RequestTrace;
+    };

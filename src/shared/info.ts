@@ -1,0 +1,60 @@
+/** Names of the engines a page can ask for; `auto` takes the best that runs well here. */
+export type EngineName = 'auto' | 'webgpu' | 'onnx-webgpu' | 'onnx-wasm';
+
+export interface AdapterInfo {
+  vendor: string;
+  architecture: string;
+  description: string;
+  /** A software adapter (SwiftShader, WARP, lavapipe): correct, but no GPU. */
+  isFallback: boolean;
+  features: readonly string[];
+}
+
+export interface ModelInfo {
+  /** Catalog name, Hub id, URL or file name. */
+  id: string;
+  /** `general.architecture` of GGUF or `model_type` of config.json: `llama`, `qwen2`, ... */
+  architecture: string;
+  /** As the file says: `Q4_0`, `Q4_K_M`, `q4`, `q4f16`, ... */
+  quantization: string;
+  layers: number;
+  hiddenSize: number;
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  vocabSize: number;
+  /** Most tokens (prompt and output together) a sequence can hold here. */
+  contextTokens: number;
+  parameters: number;
+  /** Bytes of the weights as they lie on the device. */
+  weightBytes: number;
+  /** Bytes of KV per token, all layers. */
+  kvBytesPerToken: number;
+  /** Content digest or another stable name of exactly these weights; what KV blocks are bound to. */
+  fingerprint: string;
+}
+
+export interface EngineInfo {
+  /** The engine that runs, never `auto`. */
+  engine: Exclude<EngineName, 'auto'> | (string & {});
+  /** Version of Tokenglass or of the library behind the engine. */
+  version: string;
+  model: ModelInfo;
+  /** Absent when no GPU is used. */
+  adapter?: AdapterInfo;
+  /** CPU threads; absent when a GPU computes. */
+  threads?: number;
+  /** One sentence on why this engine was taken, in words a page can show. */
+  reason: string;
+  /** True if the engine runs in a worker. */
+  worker: boolean;
+}
+
+/** Progress of loading a model, in bytes; `totalBytes` is absent while unknown. */
+export interface LoadProgress {
+  phase: 'download' | 'compile' | 'warm-up' | 'ready';
+  loadedBytes: number;
+  totalBytes?: number;
+  /** What is being done, for people. */
+  label: string;
+}

@@ -1,0 +1,38 @@
+import { esbuildPlugin } from '@web/dev-server-esbuild';
+import { defaultReporter } from '@web/test-runner';
+import { playwrightLauncher } from '@web/test-runner-playwright';
+import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './tools/chromium.mjs';
+import { rawImports } from './tools/raw-imports.mjs';
+import { countReporter } from './tools/count-reporter.mjs';
+
+/** Real Chromium, real IndexedDB, real workers, and WebGPU on the software adapter. */
+export default {
+  files: process.env.TEST_FILES ? process.env.TEST_FILES.split(',') : ['src/**/*.test.ts', '!src/**/*.node.test.ts'],
+  nodeResolve: { exportConditions: ['browser', 'import', 'default'] },
+  concurrency: Number(process.env.TEST_CONCURRENCY ?? 2),
+  browsers: [
+    playwrightLauncher({
+      product: 'chromium',
+      launchOptions: {
+        executablePath: ensureChromium(),
+        headless: true,
+        args: ['--headless=new', ...BASE_FLAGS, ...SOFTWARE_WEBGPU_FLAGS],
+      },
+    }),
+  ],
+  plugins: [rawImports(), esbuildPlugin({ ts: true, target: 'es2022', tsconfig: 'tsconfig.json' })],
+  mimeTypes: { '**/*.wasm': 'application/wasm' },
+  // SharedArrayBuffer (threads of the WASM backend) needs a cross-origin isolated page.
+  middleware: [
+    (context, next) => {
+      context.set('Cross-Origin-Opener-Policy', 'same-origin');
+      context.set('Cross-Origin-Embedder-Policy', 'require-corp');
+      context.set('Cross-Origin-Resource-Policy', 'same-origin');
+      return next();
+    },
+  ],
+  testFramework: { config: { ui: 'bdd', timeout: 60_000 } },
+  testsFinishTimeout: 600_000,
+  testsStartTimeout: 60_000,
+  reporters: [defaultReporter({ reportTestResults: true, reportTestProgress: false }), countReporter()],
+};
