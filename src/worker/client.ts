@@ -1,0 +1,231 @@
+import { releaseProxy, transfer, wrap, type Endpoint, type Remote } from 'comlink';
+import { systemClock, type Clock } from '../shared/clock.ts';
+import { abortError, TokenglassError } from '../shared/errors.ts';
+import { EventQueue } from '../shared/event-queue.ts';
+import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
+import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../runtime/engine/engine.ts';
+import { whenDead } from './alive.ts';
+import { DeliveryStamps } from './delivery.ts';
+import { fromWireError, installErrorTransfer } from './error-transfer.ts';
+import type { EngineHost, FromHost, FromHostBatch, LoadOptions, ToHost } from './protocol.ts';
+
+export interface ConnectOptions {
+  onProgress?: (progress: LoadProgress) => void;
+  /** Aborts the load; a loaded engine is ended by its disposal. */
+  signal?: AbortSignal;
+  /** Called once when the engine is disposed of or has died: where the worker is terminated. */
+  onClosed?: () => void;
+  clock?: Clock;
+}
+
+interface Pending {
+  queue: EventQueue<TokenEvent>;
+  stamps: DeliveryStamps;
+  requestId?: string;
+}
+
+/** Loads an engine behind `endpoint` (a worker, or a port in a test) and resolves to an {@link Engine} on this side. */
+export async function connectEngine(
+  endpoint: Endpoint,
+  load: LoadOptions,
+  options: ConnectOptions = {},
+): Promise<Engine> {
+  options.signal?.throwIfAborted();
+  const client = new WorkerEngine(endpoint, options);
+  await client.load(load, options.signal);
+  return client;
+}
+
+class WorkerEngine implements Engine {
+  readonly metrics: EngineMetrics;
+  #info: EngineInfo | undefined;
+  readonly #host: Remote<EngineHost>;
+  readonly #port: MessagePort;
+  readonly #remotePort: MessagePort;
+  readonly #options: ConnectOptions;
+  readonly #clock: Clock;
+  readonly #requests = new Map<number, Pending>();
+  /** Stamps of recent requests by their id, for the metrics event that follows the last token. */
+  readonly #stamps = new Map<string, DeliveryStamps>();
+  readonly #listeners = new Map<keyof EngineEvents, Set<(event: never) => void>>();
+  readonly #closed = new AbortController();
+  readonly #aliveLock = 'locks' in navigator ? `tokenglass-worker-${crypto.randomUUID()}` : undefined;
+  #nextId = 1;
+
+  constructor(endpoint: Endpoint, options: ConnectOptions) {
+    installErrorTransfer();
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#host = wrap<EngineHost>(endpoint);
+    const channel = new MessageChannel();
+    this.#port = channel.port1;
+    this.#remotePort = channel.port2;
+    this.#port.onmessage = ({ data }: MessageEvent<FromHostBatch>) =>
+      data.forEach((message) => this.#onMessage(message));
+    this.#port.onmessageerror = () => this.#die('a message could not be read');
+    this.metrics = { on: (name, listener) => this.#subscribe(name, listener) };
+    this.#watch(endpoint);
+  }
+
+  get info(): EngineInfo {
+    if (!this.#info) throw new TokenglassError('internal', 'Cannot tell the engine: it is not loaded yet');
+    return this.#info;
+  }
+
+  async load(load: LoadOptions, signal: AbortSignal | undefined): Promise<void> {
+    const onAbort = (): void => void this.#host.cancelLoad();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      this.#info = await this.#orClosed(
+        this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
+      );
+    } catch (error) {
+      this.#close(error);
+      throw signal?.aborted ? abortError(signal) : error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent> {
+    const calledMs = request.calledAtMs ?? this.#clock.now();
+    const id = this.#nextId++;
+    const onAbort = (): void => this.#send({ type: 'abort', id });
+    const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort });
+    if (signal?.aborted) queue.end(abortError(signal));
+    else if (this.#closed.signal.aborted) queue.end(this.#closed.signal.reason);
+    else {
+      this.#requests.set(id, { queue, stamps: new DeliveryStamps(this.#clock, calledMs) });
+      signal?.addEventListener('abort', onAbort, { once: true });
+      try {
+        this.#send({ type: 'generate', id, request: { ...request, calledAtMs: calledMs } });
+      } catch (cause) {
+        this.#requests.delete(id);
+        queue.end(
+          new TokenglassError(
+            'invalid-request',
+            'Cannot generate: the request holds something that is not plain data',
+            { cause },
+          ),
+        );
+      }
+    }
+    return queue;
+  }
+
+  async countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number> {
+    return this.#orClosed(this.#host.countTokens(input));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed.signal.aborted) return;
+    const hostDisposed = this.#orClosed(this.#host.dispose()).catch(() => undefined);
+    await hostDisposed;
+    this.#close(new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one'));
+  }
+
+  #onMessage(message: FromHost): void {
+    if (message.type === 'token') this.#onToken(message.id, message.event);
+    else if (message.type === 'done') this.#onDone(message);
+    else if (message.type === 'metric') this.#onMetric(message.name, message.event);
+    else if (message.type === 'progress') this.#options.onProgress?.(message.progress);
+    else if (this.#aliveLock)
+      whenDead(this.#aliveLock, this.#closed.signal, () => this.#die('it was terminated or crashed'));
+  }
+
+  #onToken(id: number, event: TokenEvent): void {
+    const pending = this.#requests.get(id);
+    if (!pending) return;
+    pending.stamps.onEvent(event);
+    if (event.type === 'start' && this.#listeners.get('request')?.size)
+      this.#stamps.set(event.requestId, pending.stamps);
+    pending.queue.push(event.type === 'end' ? { ...event, trace: pending.stamps.stamp(event.trace) } : event);
+  }
+
+  #onDone({ id, error }: Extract<FromHost, { type: 'done' }>): void {
+    const pending = this.#requests.get(id);
+    this.#requests.delete(id);
+    if (error) pending?.queue.end(fromWireError(error));
+    else pending?.queue.end();
+  }
+
+  #onMetric(name: keyof EngineEvents, event: EngineEvents[keyof EngineEvents]): void {
+    const stamped = 'trace' in event ? { ...event, trace: this.#stamped(event.trace) } : event;
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        (listener as (event: unknown) => void)(stamped);
+      } catch (error) {
+        console.error('A listener of engine metrics threw', error);
+      }
+    }
+  }
+
+  #stamped(trace: EngineEvents['request']['trace']): EngineEvents['request']['trace'] {
+    const stamps = this.#stamps.get(trace.requestId);
+    this.#stamps.delete(trace.requestId);
+    return stamps ? stamps.stamp(trace) : trace;
+  }
+
+  #subscribe<Name extends keyof EngineEvents>(name: Name, listener: (event: EngineEvents[Name]) => void): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners.add(listener));
+    if (listeners.size === 1) this.#sendSubscriptions();
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) this.#sendSubscriptions();
+    };
+  }
+
+  #sendSubscriptions(): void {
+    const events = [...this.#listeners].filter(([, listeners]) => listeners.size > 0).map(([name]) => name);
+    this.#send({ type: 'subscribe', events });
+  }
+
+  #send(message: ToHost): void {
+    if (!this.#closed.signal.aborted) this.#port.postMessage(message);
+  }
+
+  /** Comlink never settles calls of a dead worker: ours lose against the end of the engine. */
+  #orClosed<Result>(call: Promise<Result>): Promise<Result> {
+    const { signal } = this.#closed;
+    return new Promise((resolve, reject) => {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- always an Error, see #close
+      const onClosed = (): void => reject(signal.reason);
+      if (signal.aborted) return onClosed();
+      signal.addEventListener('abort', onClosed, { once: true });
+      call.then(resolve, reject).finally(() => signal.removeEventListener('abort', onClosed));
+    });
+  }
+
+  #watch(endpoint: Endpoint): void {
+    const { signal } = this.#closed;
+    const onError = (event: Event): void => {
+      const { message } = event as Partial<ErrorEvent>;
+      this.#die(message ? `it threw "${message}"` : 'its script could not be loaded');
+    };
+    endpoint.addEventListener('error', onError as EventListener, { signal });
+    endpoint.addEventListener('messageerror', (() => this.#die('a message could not be read')) as EventListener, {
+      signal,
+    });
+  }
+
+  #die(what: string): void {
+    this.#close(
+      new TokenglassError(
+        'worker-dead',
+        `Cannot go on: the worker of the engine is gone, ${what}; create a new engine`,
+      ),
+    );
+  }
+
+  /** Rejects everything pending, once, with `reason`. */
+  #close(reason: unknown): void {
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort(reason);
+    for (const { queue } of this.#requests.values()) queue.end(reason);
+    this.#requests.clear();
+    this.#port.close();
+    this.#host[releaseProxy]();
+    this.#options.onClosed?.();
+  }
+}

@@ -1,0 +1,56 @@
+import { TokenglassError } from '../shared/errors.ts';
+import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import type { Engine } from '../runtime/engine/engine.ts';
+import { connectEngine } from './client.ts';
+
+export interface CreateEngineOptions extends LocalEngineOptions {
+  /**
+   * Where the engine runs: `true` in a worker of its own, `false` in the calling thread, or in a worker that is given (whose module
+   * imports `tokenglass/worker`; it is terminated with the engine). @default true
+   */
+  worker?: boolean | Worker;
+}
+
+/**
+ * Loads a model and resolves to an engine that is ready to generate. The same {@link Engine} comes back from a worker and from the
+ * calling thread.
+ *
+ * @throws TokenglassError `model-not-found`, `model-invalid`, `model-unsupported`, `model-too-large`, `network`, `no-webgpu`, `no-adapter`,
+ *   `insecure-context`, `worker-dead`; `AbortError` once `signal` is aborted
+ * @example
+ * ```ts
+ * const engine = await createEngine({ model: 'tutor' });
+ * for await (const event of engine.generate({ messages: [{ role: 'user', content: 'What is TTFT?' }] }))
+ *   if (event.type === 'delta') console.log(event.text);
+ * ```
+ */
+export async function createEngine(options: CreateEngineOptions): Promise<Engine> {
+  const { worker = true, onProgress, signal, gpu, ...load } = options;
+  if (worker === false) return createLocalEngine({ ...options });
+  if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
+  signal?.throwIfAborted();
+  const running = worker === true ? startWorker() : worker;
+  return connectEngine(running, load, {
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+    onClosed: () => running.terminate(),
+  });
+}
+
+/**
+ * The literal `new Worker(new URL(...))` is what bundlers look for. A page that loads this module from another origin may not start a
+ * worker from there; a blob of its own that imports the module may.
+ */
+function startWorker(): Worker {
+  if (typeof Worker === 'undefined')
+    throw new TokenglassError('unsupported', 'Cannot start a worker: there are none here; pass worker: false');
+  const options = { type: 'module', name: 'tokenglass' } as const;
+  try {
+    return new Worker(new URL('./engine.worker.ts', import.meta.url), { type: 'module', name: 'tokenglass' });
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'SecurityError')) throw error;
+    const url = new URL('./engine.worker.ts', import.meta.url).href;
+    const blob = new Blob([`import ${JSON.stringify(url)};`], { type: 'text/javascript' });
+    return new Worker(URL.createObjectURL(blob), options);
+  }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../shared/clock.ts';
+import type { TokenEvent } from '../shared/generation.ts';
+import type { RequestTrace } from '../shared/trace.ts';
+
+/**
+ * Adds to a request's trace what only the caller's realm knows: when the call was made, when deltas arrived, and whether the page was
+ * hidden meanwhile.
+ */
+export class DeliveryStamps {
+  readonly calledMs: number;
+  readonly #clock: Clock;
+  #firstDeliveredMs: number | undefined;
+  #lastDeliveredMs: number | undefined;
+  #hidden = isHidden();
+
+  constructor(clock: Clock, calledMs: number) {
+    this.#clock = clock;
+    this.calledMs = calledMs;
+  }
+
+  /** To be called for each event when its message is handled, before the consumer sees it. */
+  onEvent(event: TokenEvent): void {
+    this.#hidden ||= isHidden();
+    if (event.type !== 'delta' || event.text === '') return;
+    const nowMs = this.#clock.now();
+    this.#firstDeliveredMs ??= nowMs;
+    this.#lastDeliveredMs = nowMs;
+  }
+
+  stamp(trace: RequestTrace): RequestTrace {
+    const marks = { ...trace.marks, calledMs: this.calledMs };
+    if (this.#firstDeliveredMs !== undefined) marks.firstDeliveredMs = this.#firstDeliveredMs;
+    if (this.#lastDeliveredMs !== undefined) marks.lastDeliveredMs = this.#lastDeliveredMs;
+    return { ...trace, marks, hidden: trace.hidden || this.#hidden };
+  }
+}
+
+const isHidden = (): boolean => typeof document !== 'undefined' && document.visibilityState === 'hidden';

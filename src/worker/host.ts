@@ -1,0 +1,90 @@
+import { expose, type Endpoint } from 'comlink';
+import { abortError, TokenglassError } from '../shared/errors.ts';
+import type { LoadProgress } from '../shared/info.ts';
+import type { Engine, EngineEvents } from '../runtime/engine/engine.ts';
+import { holdAliveLock } from './alive.ts';
+import { BatchingPort } from './batching-port.ts';
+import { installErrorTransfer, toWireError } from './error-transfer.ts';
+import type { EngineHost, LoadOptions, ToHost } from './protocol.ts';
+
+/** How the host makes its engine; the worker entry gives `createLocalEngine`, a test may give a scripted one. */
+export type EngineFactory = (
+  options: LoadOptions & { onProgress: (progress: LoadProgress) => void; signal: AbortSignal },
+) => Promise<Engine>;
+
+/** Serves one engine to the other side of `endpoint`. */
+export function exposeEngine(endpoint: Endpoint, createEngine: EngineFactory): void {
+  installErrorTransfer();
+  let engine: Engine | undefined;
+  let loading: AbortController | undefined;
+  let stopServing: (() => void) | undefined;
+
+  const host: EngineHost = {
+    async load(options, port, aliveLock) {
+      if (engine || loading) throw new TokenglassError('internal', 'Cannot load: this worker already serves an engine');
+      loading = new AbortController();
+      const out = new BatchingPort(port);
+      try {
+        if (aliveLock !== undefined) {
+          await holdAliveLock(aliveLock);
+          out.post({ type: 'alive' });
+        }
+        const onProgress = (progress: LoadProgress): void => out.post({ type: 'progress', progress });
+        engine = await createEngine({ ...options, onProgress, signal: loading.signal });
+        stopServing = serve(engine, port, out);
+        return { ...engine.info, worker: true };
+      } finally {
+        loading = undefined;
+      }
+    },
+    cancelLoad: () => loading?.abort(abortError()),
+    countTokens: (input) => loaded(engine).countTokens(input),
+    async dispose() {
+      loading?.abort(abortError());
+      stopServing?.();
+      await engine?.[Symbol.asyncDispose]();
+    },
+  };
+  expose(host, endpoint);
+}
+
+function loaded(engine: Engine | undefined): Engine {
+  if (!engine)
+    throw new TokenglassError('internal', 'Cannot answer: no engine is loaded in this worker; call load first');
+  return engine;
+}
+
+/** Runs the requests that come over `port`, until the returned function is called. */
+function serve(engine: Engine, port: MessagePort, out: BatchingPort): () => void {
+  const running = new Map<number, AbortController>();
+  let unsubscribe: (() => void)[] = [];
+
+  const generate = async (id: number, message: Extract<ToHost, { type: 'generate' }>): Promise<void> => {
+    const controller = new AbortController();
+    running.set(id, controller);
+    try {
+      for await (const event of engine.generate(message.request, controller.signal))
+        out.post({ type: 'token', id, event });
+      out.post({ type: 'done', id });
+    } catch (error) {
+      out.post({ type: 'done', id, error: toWireError(error) });
+    } finally {
+      running.delete(id);
+    }
+  };
+
+  const subscribe = (events: readonly (keyof EngineEvents)[]): void => {
+    for (const stop of unsubscribe) stop();
+    unsubscribe = events.map((name) => engine.metrics.on(name, (event) => out.post({ type: 'metric', name, event })));
+  };
+
+  port.onmessage = ({ data }: MessageEvent<ToHost>) => {
+    if (data.type === 'generate') void generate(data.id, data);
+    else if (data.type === 'abort') running.get(data.id)?.abort(abortError());
+    else subscribe(data.events);
+  };
+  return () => {
+    for (const stop of unsubscribe) stop();
+    for (const controller of running.values()) controller.abort(abortError());
+  };
+}

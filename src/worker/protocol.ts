@@ -1,0 +1,42 @@
+import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
+import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import type { EngineEvents } from '../runtime/engine/engine.ts';
+import type { LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import type { WireError } from './error-transfer.ts';
+
+/** What crosses the edge of the worker. Calls go through Comlink; tokens, metrics and progress over one port, in batches. */
+
+/** Options of a load that can be cloned into a worker. */
+export type LoadOptions = Omit<LocalEngineOptions, 'onProgress' | 'signal' | 'gpu'>;
+
+/** The calls, exposed by the host through Comlink. */
+export interface EngineHost {
+  /**
+   * Loads the engine and streams to `port` from then on. `aliveLock` is held by the worker for as long as it lives.
+   * @throws TokenglassError of the load
+   */
+  load(options: LoadOptions, port: MessagePort, aliveLock: string | undefined): Promise<EngineInfo>;
+  /** Aborts a load that is under way. */
+  cancelLoad(): void;
+  countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;
+  dispose(): Promise<void>;
+}
+
+/** Page to worker, over the port: one message a request, no reply awaited. */
+export type ToHost =
+  | { type: 'generate'; id: number; request: GenerateRequest }
+  | { type: 'abort'; id: number }
+  /** Which metrics events are wanted; none at the start. */
+  | { type: 'subscribe'; events: readonly (keyof EngineEvents)[] };
+
+/** Worker to page, over the port, in the order of happening. */
+export type FromHost =
+  /** The alive lock is held: from now on its release means death. */
+  | { type: 'alive' }
+  | { type: 'progress'; progress: LoadProgress }
+  | { type: 'token'; id: number; event: TokenEvent }
+  | { type: 'done'; id: number; error?: WireError }
+  | { type: 'metric'; name: keyof EngineEvents; event: EngineEvents[keyof EngineEvents] };
+
+/** One message: everything since the last one. */
+export type FromHostBatch = readonly FromHost[];
