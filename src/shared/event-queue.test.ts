@@ -34,7 +34,7 @@ describe('EventQueue', () => {
     let abandoned = 0;
     const early = new EventQueue<number>({ onAbandon: () => (abandoned += 1) });
     early.push(1);
-    for await (const _ of early) break;
+    for await (const event of early) if (event === 1) break;
     await early.return();
     expect(abandoned).to.equal(1);
     expect((await early.next()).done).to.equal(true);
@@ -43,5 +43,37 @@ describe('EventQueue', () => {
     whole.end();
     await drain(whole);
     expect(abandoned).to.equal(1);
+  });
+
+  it('EventQueue: abort drops what is queued, also an end that was not read', async () => {
+    const queue = new EventQueue<number>();
+    queue.push(1);
+    queue.end();
+    queue.abort(new RangeError('broken'));
+    let caught: unknown;
+    await queue.next().catch((error: unknown) => (caught = error));
+    expect(caught).to.be.instanceOf(RangeError);
+    expect((await queue.next()).done).to.equal(true);
+  });
+
+  it('EventQueue: a read after its signal was aborted throws AbortError, also when all was produced before', async () => {
+    const controller = new AbortController();
+    const queue = new EventQueue<number>({ signal: controller.signal });
+    for (const event of [1, 2]) queue.push(event);
+    queue.end();
+    expect((await queue.next()).value).to.equal(1);
+    controller.abort();
+    let caught: unknown;
+    await queue.next().catch((error: unknown) => (caught = error));
+    expect((caught as DOMException).name).to.equal('AbortError');
+    expect((await queue.next()).done).to.equal(true);
+  });
+
+  it('EventQueue: two reads at once are both answered', async () => {
+    const queue = new EventQueue<number>();
+    const reads = Promise.all([queue.next(), queue.next()]);
+    queue.push(1);
+    queue.push(2);
+    expect((await reads).map((read) => read.value)).to.deep.equal([1, 2]);
   });
 });

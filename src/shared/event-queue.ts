@@ -1,7 +1,11 @@
+import { abortError } from './errors.ts';
+
 /** What the consumer of an {@link EventQueue} leaves behind when it stops early. */
 export interface EventQueueOptions {
   /** Called once when the consumer leaves before the end (`break`, `return`, a throw in its loop). */
   onAbandon?: () => void;
+  /** Once it is aborted, the next read throws an `AbortError` and what is queued is dropped, however far production has come. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -11,8 +15,10 @@ export interface EventQueueOptions {
 export class EventQueue<Event> implements AsyncIterable<Event>, AsyncIterator<Event, undefined> {
   #events: Event[] = [];
   #end: { error?: unknown } | undefined;
-  #waiting: (() => void) | undefined;
+  #waiting: (() => void)[] = [];
   #abandoned = false;
+  /** The end was read, or the consumer has left. */
+  #closed = false;
   readonly #options: EventQueueOptions;
 
   constructor(options: EventQueueOptions = {}) {
@@ -32,25 +38,40 @@ export class EventQueue<Event> implements AsyncIterable<Event>, AsyncIterator<Ev
     this.#wake();
   }
 
+  /**
+   * Ends the iteration at once by throwing `error`: what is queued, an end that was not yet read included, is dropped. Without
+   * effect once the consumer has left or has read the end.
+   */
+  abort(error: unknown): void {
+    if (this.#closed) return;
+    this.#events = [];
+    this.#end = { error };
+    this.#wake();
+  }
+
   async next(): Promise<IteratorResult<Event, undefined>> {
+    const { signal } = this.#options;
     for (;;) {
+      if (signal?.aborted) this.abort(abortError(signal));
       const event = this.#events.shift();
       if (event !== undefined) return { done: false, value: event };
       if (this.#abandoned) return { done: true, value: undefined };
       if (this.#end) {
         const { error } = this.#end;
+        this.#closed = true;
         this.#end = {}; // an iterator throws once, then is done
         // eslint-disable-next-line @typescript-eslint/only-throw-error -- passed on as it came
         if (error !== undefined) throw error;
         return { done: true, value: undefined };
       }
-      await new Promise<void>((resolve) => (this.#waiting = resolve));
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
   return(): Promise<IteratorResult<Event, undefined>> {
     const early = !this.#abandoned && !this.#end;
     this.#abandoned = true;
+    this.#closed = true;
     this.#events = [];
     this.#wake();
     if (early) this.#options.onAbandon?.();
@@ -62,7 +83,8 @@ export class EventQueue<Event> implements AsyncIterable<Event>, AsyncIterator<Ev
   }
 
   #wake(): void {
-    this.#waiting?.();
-    this.#waiting = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
   }
 }
