@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+// `npm run demo`, `npm test`, ... on a fresh clone: checks Node, installs the locked dependencies when they are missing or old, then runs
+// the tool. Uses nothing but Node.
+//   node tools/bootstrap.mjs <tool> [arguments]
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const STAMP = join(ROOT, 'node_modules', '.tokenglass-lock');
+const MINIMUM_NODE = [20, 19];
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = MINIMUM_NODE;
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
+  fail(`Cannot run on Node ${process.versions.node}: install Node ${MINIMUM_NODE.join('.')} or later`);
+}
+
+/** Installs what package-lock.json says, unless that very lock file is installed already. */
+function ensureDependencies() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) return;
+  console.error('Installing dependencies (npm ci), once ...');
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const { status, error } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) fail(`Cannot install dependencies: npm ci ${error ? error.message : `ended with ${status}`}`);
+  writeFileSync(STAMP, lock);
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+const [tool, ...args] = process.argv.slice(2);
+if (!tool || !existsSync(join(ROOT, 'tools', `${tool}.mjs`)))
+  fail(`Cannot run "${tool}": there is no tools/${tool}.mjs`);
+checkNode();
+ensureDependencies();
+process.chdir(ROOT);
+process.argv = [process.argv[0], join(ROOT, 'tools', `${tool}.mjs`), ...args];
+try {
+  await import(pathToFileURL(process.argv[1]).href);
+} catch (error) {
+  fail(process.env.DEBUG ? error.stack : error.message);
+}

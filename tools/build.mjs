@@ -1,0 +1,28 @@
+// The library build: src/ becomes dist/ file by file (ES modules and type declarations), so that bundlers of users see the very
+// `new URL(..., import.meta.url)` patterns by which they find the worker, the wasm and the built-in model.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { listFiles } from './files.mjs';
+
+rmSync('dist', { recursive: true, force: true });
+const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
+  stdio: 'inherit',
+});
+if (tsc.status !== 0) process.exit(tsc.status ?? 1);
+
+/** Shaders become modules: `./x.wgsl?raw` is Vite's word for the text of a file, other bundlers have others. */
+for (const path of listFiles('src').filter((name) => name.endsWith('.wgsl'))) {
+  const target = join('dist', path.slice('src/'.length)) + '.js';
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, `export default ${JSON.stringify(readFileSync(path, 'utf8'))};\n`);
+}
+
+for (const path of listFiles('dist').filter((name) => name.endsWith('.js'))) {
+  const source = readFileSync(path, 'utf8');
+  const built = source
+    .replaceAll(/(['"])(\.[^'"]*\.wgsl)\?raw\1/g, '$1$2.js$1')
+    .replaceAll(/(new URL\(\s*['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2');
+  if (built !== source) writeFileSync(path, built);
+}
+console.log(`dist: ${listFiles('dist').filter((name) => name.endsWith('.js')).length} modules`);

@@ -1,0 +1,61 @@
+"""Draws training batches: conversations as padded rows of ids with a loss weight for each target."""
+
+import torch
+
+from bpe import ASSISTANT, BOS, END
+
+TOKENS = 4096  # of a batch, padding included
+# How often a batch is of a kind. `head` rows stop early in the answer: most of what is to be learned, which answer it is, lies there.
+KINDS = {"head": 0.36, "full": 0.38, "multi": 0.20, "long": 0.06}
+HEAD = 20          # answer tokens in a `head` row
+PROMPT_WEIGHT = 0.1  # loss weight of what the user and the system say
+LEAD, LEAD_WEIGHT = 6, 3.0  # the first tokens of an answer count more: they choose the answer
+
+
+def row(tokenizer, talk):
+    """(ids, weights): weights[i] belongs to ids[i] as a target."""
+    ids, weights = [tokenizer.ids[BOS]], [0.0]
+    newline = tokenizer.encode("\n")
+    for role, text in talk:
+        body = tokenizer.encode("\n" + text.strip())
+        mine = role == "assistant"
+        ids += [tokenizer.ids[f"<|{role}|>"]] + body + [tokenizer.ids[END]] + newline
+        if mine:
+            inner = [0.1] + [LEAD_WEIGHT if i < LEAD else 1.0 for i in range(len(body) - 1)] + [1.0]
+        else:
+            inner = [PROMPT_WEIGHT] * (len(body) + 1)
+        weights += [0.1] + inner + [0.1] * len(newline)
+    return ids, weights
+
+
+def _talk(corpus, kind, rng):
+    if kind == "long":
+        return corpus.conversation(rng, rng.choice([1, 1, 2, 3]), corpus.long_system(rng, rng.choice([6, 12, 18, 24])))
+    draw, system, brief = rng.random(), None, False
+    if draw < 0.25:
+        system = rng.choice(corpus.systems["plain"])
+    elif draw < 0.32:
+        system, brief = rng.choice(corpus.systems["brief"]), True
+    turns = rng.choice([2, 2, 3, 4]) if kind == "multi" else 1
+    return corpus.conversation(rng, turns, system, brief)
+
+
+def batch(corpus, tokenizer, rng, context, kind=None):
+    """ids [rows, length], targets' weights of the same shape (0 on padding)."""
+    kind = kind or rng.choices(list(KINDS), list(KINDS.values()))[0]
+    rows, width = [], 0
+    while True:
+        ids, weights = row(tokenizer, _talk(corpus, kind, rng))
+        if kind == "head":
+            stop = ids.index(tokenizer.ids[ASSISTANT]) + 2 + HEAD
+            ids, weights = ids[:stop], weights[:stop]
+        if len(ids) > context:
+            continue
+        if rows and max(width, len(ids)) * (len(rows) + 1) > TOKENS:
+            break
+        rows.append((ids, weights))
+        width = max(width, len(ids))
+    pad = tokenizer.ids[END]
+    ids = torch.tensor([i + [pad] * (width - len(i)) for i, _ in rows])
+    weights = torch.tensor([w + [0.0] * (width - len(w)) for _, w in rows])
+    return ids, weights

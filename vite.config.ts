@@ -1,0 +1,39 @@
+import { defineConfig } from 'vite';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Every HTML page of the demo is an entry. */
+function pages(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'fixtures' ? [] : pages(path);
+    return entry.name.endsWith('.html') ? [path] : [];
+  });
+}
+
+/** SharedArrayBuffer, and so the threads of the WASM backend, needs a cross-origin isolated page. */
+const headers = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** The demo: multi-page, relative URLs, so that it can be served from any folder. */
+export default defineConfig({
+  root: 'demo',
+  base: './',
+  publicDir: false,
+  server: { headers, host: '127.0.0.1', fs: { allow: ['..'] } },
+  preview: { headers, host: '127.0.0.1' },
+  worker: { format: 'es' },
+  // Pre-bundled dependencies lose `import.meta.url`, by which onnxruntime-web finds its wasm.
+  optimizeDeps: { exclude: ['onnxruntime-web'] },
+  assetsInclude: ['**/*.gguf', '**/*.onnx'],
+  build: {
+    outDir: '../dist-demo',
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    rollupOptions: { input: pages(join(import.meta.dirname, 'demo')) },
+  },
+});
