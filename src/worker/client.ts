@@ -191,7 +191,7 @@ class WorkerEngine implements Engine {
     return new Promise((resolve, reject) => {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- always an Error, see #close
       const onClosed = (): void => reject(signal.reason);
-      if (signal.aborted) return onClosed();
+      if (signal.aborted) { onClosed(); return; }
       signal.addEventListener('abort', onClosed, { once: true });
       call.then(resolve, reject).finally(() => signal.removeEventListener('abort', onClosed));
     });
@@ -203,8 +203,8 @@ class WorkerEngine implements Engine {
       const { message } = event as Partial<ErrorEvent>;
       this.#die(message ? `it threw "${message}"` : 'its script could not be loaded');
     };
-    endpoint.addEventListener('error', onError as EventListener, { signal });
-    endpoint.addEventListener('messageerror', (() => this.#die('a message could not be read')) as EventListener, {
+    endpoint.addEventListener('error', onError, { signal });
+    endpoint.addEventListener('messageerror', (() => this.#die('a message could not be read')), {
       signal,
     });
   }
