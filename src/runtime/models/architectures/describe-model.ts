@@ -1,0 +1,29 @@
+import { TokenglassError } from '../../../shared/errors.ts';
+import type { GgufHeader } from '../gguf/header.ts';
+import { getString } from '../gguf/metadata.ts';
+import { ARCHITECTURES } from './index.ts';
+import type { ModelDescription } from './model-config.ts';
+import { readConfig } from './read-config.ts';
+import { findWeights } from './find-weights.ts';
+
+/**
+ * What a GGUF header says of its model: the configuration and, by role, the tensors. Every tensor that the architecture needs is
+ * there in the right shape, and every tensor of the file has a role.
+ *
+ * @throws TokenglassError `model-unsupported` (architecture or a variant of it that we do not run), `model-invalid` (metadata or a
+ *   tensor missing or of the wrong shape; names it)
+ */
+export function describeModel(header: GgufHeader): ModelDescription {
+  const name = getString(header.metadata, 'general.architecture');
+  const architecture = ARCHITECTURES.get(name);
+  if (architecture === undefined) {
+    const known = [...ARCHITECTURES.keys()];
+    throw new TokenglassError(
+      'model-unsupported',
+      `Cannot run the model: its architecture is "${name}"; these are known: ${known.join(', ')}`,
+      { details: { architecture: name, known } },
+    );
+  }
+  const config = readConfig(architecture, header);
+  return { config, weights: findWeights(config, header) };
+}
