@@ -1,0 +1,79 @@
+/** Values that a template takes; numbers and booleans also become WGSL constants of the same name. */
+export type TemplateValues = Readonly<Record<string, number | boolean>>;
+
+/**
+ * Composes a shader from `.wgsl` files. Values become `const` declarations, and lines that begin with these directives are
+ * carried out, so that the driver gets straight code without branches on constants:
+ *
+ * - `//#if NAME`, `//#if !NAME`, `//#else`, `//#endif`: by the truth of a value (a number other than 0 is true);
+ * - `//#unroll v COUNT` ... `//#endunroll`: repeats the lines with `$v` replaced by 0 .. COUNT-1 (a value's name or a number).
+ *
+ * @throws RangeError for an unknown name or a directive that is not closed
+ */
+export function composeShader(values: TemplateValues, ...files: readonly string[]): string {
+  const head: string[] = [];
+  if (values['SUBGROUPS'] === true) head.push('enable subgroups;');
+  for (const [name, value] of Object.entries(values)) head.push(`const ${name} = ${literal(value)};`);
+  const lines = files.join('\n').split('\n');
+  return [...head, ...expand(lines, values)].join('\n');
+}
+
+function literal(value: number | boolean): string {
+  if (typeof value === 'boolean' || Number.isInteger(value)) return String(value);
+  return value.toExponential(9);
+}
+
+function expand(lines: readonly string[], values: TemplateValues): string[] {
+  const out: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    const [directive, ...args] = line.trim().split(/\s+/);
+    if (directive === '//#if') {
+      const end = blockEnd(lines, at);
+      const negate = args[0]!.startsWith('!');
+      const taken = Boolean(lookUp(values, negate ? args[0]!.slice(1) : args[0]!)) !== negate;
+      const middle = elseOf(lines, at, end);
+      out.push(...expand(taken ? lines.slice(at + 1, middle) : lines.slice(middle + 1, end), values));
+      at = end;
+    } else if (directive === '//#unroll') {
+      const end = blockEnd(lines, at);
+      const count = /^\d+$/.test(args[1]!) ? Number(args[1]) : Number(lookUp(values, args[1]!));
+      const body = expand(lines.slice(at + 1, end), values);
+      for (let i = 0; i < count; i++) {
+        for (const inner of body) out.push(inner.replaceAll(`$${args[0]!}`, String(i)));
+      }
+      at = end;
+    } else out.push(line);
+  }
+  return out;
+}
+
+/** Index of the line that closes the block opened at `start`. */
+function blockEnd(lines: readonly string[], start: number): number {
+  let depth = 0;
+  for (let at = start; at < lines.length; at++) {
+    const directive = lines[at]!.trim();
+    if (/^\/\/#(if|unroll)\b/.test(directive)) depth += 1;
+    else if (/^\/\/#(endif|endunroll)\b/.test(directive)) depth -= 1;
+    if (depth === 0) return at;
+  }
+  throw new RangeError(`Cannot compose the shader: "${lines[start]!.trim()}" is not closed`);
+}
+
+/** Index of the `//#else` of the block, or its end. */
+function elseOf(lines: readonly string[], start: number, end: number): number {
+  let depth = 0;
+  for (let at = start + 1; at < end; at++) {
+    const directive = lines[at]!.trim();
+    if (/^\/\/#(if|unroll)\b/.test(directive)) depth += 1;
+    else if (/^\/\/#(endif|endunroll)\b/.test(directive)) depth -= 1;
+    else if (depth === 0 && directive === '//#else') return at;
+  }
+  return end;
+}
+
+function lookUp(values: TemplateValues, name: string): number | boolean {
+  const value = values[name];
+  if (value === undefined) throw new RangeError(`Cannot compose the shader: it needs a value of ${name}`);
+  return value;
+}
