@@ -14,6 +14,16 @@ export interface Tokenizer {
    */
   encode(text: string, parseControl?: boolean): number[];
 
+  /**
+   * Like `encode(text, true)`, but a `guard` character keeps control tokens that it interrupts plain text, and is itself left out:
+   * what `encodeChat` marks the words of users with. Absent: control tokens in messages cannot be told from those of the template.
+   * @param guard one UTF-16 unit that occurs nowhere else in `text`
+   */
+  encodeGuarded?(text: string, guard: string): number[];
+
+  /** Texts of the control tokens that `encode(text, true)` knows. Needed with `encodeGuarded`. */
+  readonly controlTexts?: readonly string[];
+
   /** The bytes that the token stands for in running text; empty for control tokens. A fresh view that must not be changed. */
   tokenBytes(id: number): Uint8Array;
 
