@@ -76,4 +76,21 @@ describe('EventQueue', () => {
     queue.push(2);
     expect((await reads).map((read) => read.value)).to.deep.equal([1, 2]);
   });
+
+  it('EventQueue: tells once that the end was read or the consumer has left', async () => {
+    let finished = 0;
+    const onFinished = (): void => void (finished += 1);
+    const whole = new EventQueue<number>({ onFinished });
+    whole.push(1);
+    whole.end();
+    await whole.next();
+    expect(finished).to.equal(0);
+    await whole.next();
+    await whole.next();
+    expect(finished).to.equal(1);
+    const left = new EventQueue<number>({ onFinished });
+    await left.return();
+    await left.return();
+    expect(finished).to.equal(2);
+  });
 });

@@ -4,6 +4,8 @@ import { abortError } from './errors.ts';
 export interface EventQueueOptions {
   /** Called once when the consumer leaves before the end (`break`, `return`, a throw in its loop). */
   onAbandon?: () => void;
+  /** Called once when the consumer has read the end or has left. */
+  onFinished?: () => void;
   /** Once it is aborted, the next read throws an `AbortError` and what is queued is dropped, however far production has come. */
   signal?: AbortSignal;
 }
@@ -58,8 +60,8 @@ export class EventQueue<Event> implements AsyncIterable<Event>, AsyncIterator<Ev
       if (this.#abandoned) return { done: true, value: undefined };
       if (this.#end) {
         const { error } = this.#end;
-        this.#closed = true;
         this.#end = {}; // an iterator throws once, then is done
+        this.#finish();
         // eslint-disable-next-line @typescript-eslint/only-throw-error -- passed on as it came
         if (error !== undefined) throw error;
         return { done: true, value: undefined };
@@ -71,15 +73,21 @@ export class EventQueue<Event> implements AsyncIterable<Event>, AsyncIterator<Ev
   return(): Promise<IteratorResult<Event, undefined>> {
     const early = !this.#abandoned && !this.#end;
     this.#abandoned = true;
-    this.#closed = true;
     this.#events = [];
     this.#wake();
     if (early) this.#options.onAbandon?.();
+    this.#finish();
     return Promise.resolve({ done: true, value: undefined });
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #finish(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#options.onFinished?.();
   }
 
   #wake(): void {

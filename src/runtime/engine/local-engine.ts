@@ -1,0 +1,169 @@
+import type { Clock } from '../../shared/clock.ts';
+import { abortError, isTokenglassError, TokenglassError } from '../../shared/errors.ts';
+import { EventQueue } from '../../shared/event-queue.ts';
+import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
+import type { EngineInfo } from '../../shared/info.ts';
+import type { RequestTrace } from '../../shared/trace.ts';
+import type { Backend } from '../backends/backend.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+import { invalid } from './check.ts';
+import { contextOverflow } from './context-overflow.ts';
+import type { Engine, EngineMetrics } from './engine.ts';
+import { MetricsEmitter } from './metrics-emitter.ts';
+import { OutputText, type TokenDecoder } from './output-text.ts';
+import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
+import { Scheduler } from './scheduler.ts';
+import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
+import { TraceRecord } from './trace-record.ts';
+import { validateInput, validateRequest, type CheckedRequest, type RequestLimits } from './validate-request.ts';
+
+/** What the prompt's ids are made from. */
+export type PromptText = { messages: readonly ChatMessage[] } | { prompt: string };
+
+/** The parts of a {@link LocalEngine}. */
+export interface LocalEngineParts {
+  /** Owned by the engine from now on: disposed of with it. */
+  backend: Backend;
+  tokenizer: Tokenizer;
+  /** Applies the chat template and tokenizes; at most one BOS, as the model wants it. */
+  encodePrompt: (input: PromptText) => readonly number[] | Promise<readonly number[]>;
+  /** A fresh decoder for one answer. */
+  createDecoder: () => TokenDecoder;
+  /** @default none: greedy */
+  defaults?: SamplingDefaults;
+  clock: Clock;
+  info: EngineInfo;
+  /** True while the page is hidden; a worker does not know, its client adds it. @default never */
+  isHidden?: () => boolean;
+  /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */
+  drawSeed?: () => number;
+}
+
+/** Our own loop over a {@link Backend}. @see Engine for what it promises */
+export class LocalEngine implements Engine {
+  readonly info: EngineInfo;
+  readonly metrics: EngineMetrics;
+  readonly #parts: LocalEngineParts;
+  readonly #limits: RequestLimits;
+  readonly #emitter = new MetricsEmitter();
+  readonly #scheduler: Scheduler;
+  /** Requests whose end has not been reported to the metrics yet. */
+  readonly #unreported = new Set<() => void>();
+  readonly #idPrefix = `req-${randomSeed().toString(36)}`;
+  #nextRequest = 1;
+  #ended: Error | undefined;
+  #disposal: Promise<void> | undefined;
+
+  constructor(parts: LocalEngineParts) {
+    const { backend, clock, info } = parts;
+    const { model, capabilities } = backend.info;
+    this.info = info;
+    this.metrics = this.#emitter;
+    this.#parts = parts;
+    this.#limits = {
+      vocabSize: model.vocabSize,
+      contextTokens: model.contextTokens,
+      maxLogprobs: capabilities.logprobs,
+    };
+    this.#scheduler = new Scheduler({
+      backend,
+      now: () => clock.now(),
+      onStep: (step) => this.#emitter.emit('step', () => step),
+      onLost: (error) => (this.#ended ??= error),
+    });
+  }
+
+  generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent> {
+    const nowMs = this.#parts.clock.now();
+    const onAbort = (): void => this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
+    let report: (() => void) | undefined;
+    const queue = new EventQueue<TokenEvent>({
+      onAbandon: onAbort,
+      onFinished: () => report?.(),
+      ...(signal && { signal }),
+    });
+    const checked = this.#check(request);
+    const calledMs = 'error' in checked ? nowMs : Math.min(checked.calledAtMs ?? nowMs, nowMs);
+    const id = `${this.#idPrefix}-${this.#nextRequest++}`;
+    const sequence = new Sequence({
+      record: new TraceRecord(id, calledMs, this.#parts.clock, this.#parts.isHidden ?? (() => false)),
+      queue,
+      prepare: () => this.#prepare(checked as CheckedRequest),
+      onEnded: (outcome, trace) => {
+        signal?.removeEventListener('abort', onAbort);
+        report = this.#reporter(outcome, trace);
+      },
+    });
+    if ('error' in checked) sequence.fail('failed', checked.error);
+    else if (signal?.aborted) sequence.fail('aborted', abortError(signal));
+    else {
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#scheduler.enqueue(sequence);
+    }
+    return queue;
+  }
+
+  async countTokens(input: PromptText): Promise<number> {
+    if (this.#ended) throw this.#ended;
+    const fields = typeof input === 'object' ? { ...(input as object) } : {};
+    // Counting is what a page does to see whether a text fits, so one that does not is no error here.
+    const checked = validateInput(fields, { ...this.#limits, contextTokens: Infinity });
+    if ('promptTokens' in checked) return checked.promptTokens.length;
+    return (await this.#parts.encodePrompt(checked)).length;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal ??= this.#dispose();
+    return this.#disposal;
+  }
+
+  async #dispose(): Promise<void> {
+    const error = new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one');
+    this.#ended = error;
+    this.#scheduler.end(error);
+    await this.#parts.backend.dispose();
+    for (const report of [...this.#unreported]) report();
+  }
+
+  /** Errors surface from the iteration, so none is thrown here. */
+  #check(request: GenerateRequest): CheckedRequest | { error: unknown } {
+    if (this.#ended) return { error: this.#ended };
+    try {
+      return validateRequest(request, this.#limits);
+    } catch (error) {
+      return { error: isTokenglassError(error) ? error : invalid('request', 'cannot be read', 'give plain data') };
+    }
+  }
+
+  async #prepare(checked: CheckedRequest): Promise<SequencePlan> {
+    const { contextTokens } = this.#limits;
+    const { input } = checked;
+    const promptTokens = 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
+    if (promptTokens.length === 0) throw invalid(Object.keys(input)[0]!, 'gives no tokens', 'give some text');
+    if (promptTokens.length >= contextTokens) throw contextOverflow(promptTokens.length, contextTokens);
+    const { defaults = {}, drawSeed = randomSeed, tokenizer, createDecoder } = this.#parts;
+    return {
+      promptTokens,
+      maxTokens: Math.min(checked.maxTokens ?? Infinity, contextTokens - promptTokens.length),
+      stopIds: new Set([...checked.stopTokenIds, ...(checked.ignoreEos ? [] : tokenizer.endIds)]),
+      options: { sampling: mergeSampling(checked.sampling, defaults, drawSeed), logprobs: checked.logprobs },
+      text: new OutputText(createDecoder(), checked.stop),
+    };
+  }
+
+  /**
+   * Tells the metrics that a request has ended, once: when its consumer has read the end (so that a worker's host has sent the tokens
+   * first), or in the next task for a consumer that is slow or never came.
+   */
+  #reporter(outcome: Outcome, trace: RequestTrace): () => void {
+    const report = (): void => {
+      if (this.#unreported.delete(report)) this.#emitter.emit('request', () => ({ outcome, trace }));
+    };
+    this.#unreported.add(report);
+    setTimeout(report);
+    return report;
+  }
+}
+
+/** An engine from parts that are loaded already. @see LocalEngineParts */
+export const createEngineFromParts = (parts: LocalEngineParts): Engine => new LocalEngine(parts);

@@ -1,0 +1,29 @@
+import { StopMatcher, type StopMatch } from './stop-matcher.ts';
+
+/** Token ids to text, one after the other; never gives a torn character. */
+export interface TokenDecoder {
+  push(id: number): string;
+  /** What is left at the end; bytes that form no character become U+FFFD. */
+  flush(): string;
+}
+
+/** The text of one answer: decoded token by token, up to the first stop string. */
+export class OutputText {
+  readonly #decoder: TokenDecoder;
+  readonly #stops: StopMatcher;
+
+  constructor(decoder: TokenDecoder, stops: readonly string[]) {
+    this.#decoder = decoder;
+    this.#stops = new StopMatcher(stops);
+  }
+
+  push(id: number): StopMatch {
+    return this.#stops.push(this.#decoder.push(id));
+  }
+
+  /** What was held back, when nothing follows. */
+  flush(): StopMatch {
+    const tail = this.#stops.push(this.#decoder.flush());
+    return tail.stopString === undefined ? { text: tail.text + this.#stops.flush() } : tail;
+  }
+}

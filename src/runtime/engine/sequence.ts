@@ -1,0 +1,184 @@
+import { TokenglassError } from '../../shared/errors.ts';
+import type { EventQueue } from '../../shared/event-queue.ts';
+import type { FinishReason, OutputToken, TokenEvent } from '../../shared/generation.ts';
+import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
+import type { SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
+import type { OutputText } from './output-text.ts';
+import type { TraceRecord } from './trace-record.ts';
+
+/** How a sequence ended. */
+export type Outcome = 'completed' | 'aborted' | 'failed';
+
+/** What a sequence needs to run, known once its prompt is tokenized. */
+export interface SequencePlan {
+  promptTokens: readonly number[];
+  /** At least 1; the context is already considered. */
+  maxTokens: number;
+  /** Ids that end the answer. */
+  stopIds: ReadonlySet<number>;
+  options: SequenceOptions;
+  text: OutputText;
+}
+
+export interface SequenceOptionsBag {
+  record: TraceRecord;
+  queue: EventQueue<TokenEvent>;
+  /** Tokenizes, checks against the context. Called when the sequence is taken off the queue. */
+  prepare: () => SequencePlan | Promise<SequencePlan>;
+  onEnded: (outcome: Outcome, trace: RequestTrace) => void;
+}
+
+/** Prefill chunks of one sequence in flight: one computes while the next waits, and a cancel leaves at most those to finish. */
+const MAX_PREFILLS_IN_FLIGHT = 2;
+
+/** One request on its way through the scheduler: says what it wants from the next step, and turns results into events. */
+export class Sequence {
+  /** Names it to the backend while it runs. */
+  backendId: SequenceId | undefined;
+  readonly #record: TraceRecord;
+  readonly #queue: EventQueue<TokenEvent>;
+  readonly #prepare: SequenceOptionsBag['prepare'];
+  readonly #onEnded: SequenceOptionsBag['onEnded'];
+  #plan: SequencePlan | undefined;
+  #outcome: Outcome | undefined;
+  /** Prompt tokens given to the backend. */
+  #givenPrompt = 0;
+  #prefillsInFlight = 0;
+  /** Samples asked of the backend, those in flight included; at most `maxTokens`. */
+  #givenSamples = 0;
+  #outputTokens = 0;
+
+  constructor({ record, queue, prepare, onEnded }: SequenceOptionsBag) {
+    this.#record = record;
+    this.#queue = queue;
+    this.#prepare = prepare;
+    this.#onEnded = onEnded;
+  }
+
+  get hasEnded(): boolean {
+    return this.#outcome !== undefined;
+  }
+
+  /** Absent while it runs. */
+  get outcome(): Outcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Prompt and output tokens; what steps that ran ahead of a stop have appended to the KV lies beyond. */
+  get keepLength(): number {
+    return this.#givenPrompt + this.#outputTokens;
+  }
+
+  /** Off the queue: tokenizes. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
+  async start(): Promise<SequenceOptions | undefined> {
+    this.#record.started();
+    const plan = await this.#prepare();
+    if (this.hasEnded) return undefined;
+    const { temperature, seed } = plan.options.sampling;
+    this.#record.tokenized(plan.promptTokens.length);
+    this.#record.sampledWith(temperature > 0 ? seed : undefined);
+    this.#plan = plan;
+    return plan.options;
+  }
+
+  /** The backend has opened the sequence. */
+  opened(id: SequenceId): void {
+    this.backendId = id;
+    const promptTokens = this.#plan!.promptTokens.length;
+    this.#queue.push({ type: 'start', requestId: this.#record.requestId, promptTokens, cachedTokens: 0 });
+  }
+
+  /** What to compute next, of at most `budget` token rows; nothing if results have to come first. Counts as given. */
+  nextRow(budget: number): StepRow | undefined {
+    if (this.#plan === undefined || this.backendId === undefined || this.hasEnded || budget < 1) return undefined;
+    const { promptTokens, maxTokens } = this.#plan;
+    const sequence = this.backendId;
+    if (this.#givenPrompt < promptTokens.length) {
+      if (this.#prefillsInFlight >= MAX_PREFILLS_IN_FLIGHT) return undefined;
+      const input = promptTokens.slice(this.#givenPrompt, this.#givenPrompt + budget);
+      this.#givenPrompt += input.length;
+      this.#prefillsInFlight += 1;
+      const sample = this.#givenPrompt === promptTokens.length;
+      if (sample) this.#givenSamples += 1;
+      return { sequence, input, sample, isPrompt: true };
+    }
+    if (this.#givenSamples >= maxTokens) return undefined;
+    this.#givenSamples += 1;
+    return { sequence, input: 'previous', sample: true, isPrompt: false };
+  }
+
+  /** The result of a row, in the order the rows were given. Results after the end are discarded and not counted. */
+  accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): void {
+    if (this.hasEnded) return;
+    if (row.isPrompt) {
+      this.#prefillsInFlight -= 1;
+      this.#record.prefillStep(step, atMs);
+      if (row.sample) this.#record.prefilled(step, atMs);
+    }
+    if (row.sample) this.#acceptToken(result, atMs);
+  }
+
+  /** Ends the sequence with an error; without effect if it has ended. */
+  fail(outcome: 'aborted' | 'failed', error: unknown): void {
+    if (this.hasEnded) return;
+    this.#end(outcome, this.#record.finish());
+    if (outcome === 'aborted') this.#queue.abort(error);
+    else this.#queue.end(error);
+  }
+
+  #acceptToken(result: StepRowResult | undefined, atMs: number): void {
+    if (result?.token === undefined)
+      throw new TokenglassError('internal', 'Cannot go on: the backend gave no token for a row that asked for one');
+    const { token: id, logprob, topLogprobs } = result;
+    this.#outputTokens += 1;
+    this.#record.token(atMs);
+    const token: OutputToken = {
+      id,
+      atMs,
+      ...(logprob !== undefined && { logprob }),
+      ...(topLogprobs !== undefined && { topLogprobs }),
+    };
+    const { stopIds, text, maxTokens } = this.#plan!;
+    if (stopIds.has(id)) {
+      this.#delta('', [token]);
+      this.#complete('stop');
+      return;
+    }
+    const match = text.push(id);
+    this.#delta(match.text, [token]);
+    if (match.stopString !== undefined) this.#complete('stop', match.stopString);
+    else if (this.#outputTokens >= maxTokens) this.#complete('length');
+  }
+
+  #delta(text: string, tokens: readonly OutputToken[]): void {
+    if (text !== '') this.#record.delta();
+    this.#queue.push({ type: 'delta', text, tokens });
+  }
+
+  /** @param stopString the one that ended the answer; without it, text that was held back is shown */
+  #complete(finishReason: FinishReason, stopString?: string): void {
+    let matched = stopString;
+    let reason = finishReason;
+    if (matched === undefined) {
+      const tail = this.#plan!.text.flush();
+      if (tail.text !== '') this.#delta(tail.text, []);
+      matched = tail.stopString;
+      if (matched !== undefined) reason = 'stop';
+    }
+    const trace = this.#record.finish();
+    this.#queue.push({
+      type: 'end',
+      finishReason: reason,
+      ...(matched !== undefined && { stopString: matched }),
+      usage: trace.usage,
+      trace,
+    });
+    this.#queue.end();
+    this.#end('completed', trace);
+  }
+
+  #end(outcome: Outcome, trace: RequestTrace): void {
+    this.#outcome = outcome;
+    this.#onEnded(outcome, trace);
+  }
+}

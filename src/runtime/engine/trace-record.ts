@@ -1,0 +1,90 @@
+import type { Clock } from '../../shared/clock.ts';
+import type { StepTrace, RequestMarks, RequestTrace } from '../../shared/trace.ts';
+
+/** Collects what {@link RequestTrace} says of one request, stamp by stamp. */
+export class TraceRecord {
+  readonly requestId: string;
+  readonly #clock: Clock;
+  readonly #isHidden: () => boolean;
+  readonly #marks: RequestMarks;
+  readonly #tokenTimesMs: number[] = [];
+  #promptTokens = 0;
+  #cachedTokens = 0;
+  #prefillMs: number | undefined;
+  #prefillEndedMs = -Infinity;
+  #seed: number | undefined;
+  #hidden = false;
+
+  constructor(requestId: string, calledMs: number, clock: Clock, isHidden: () => boolean) {
+    this.requestId = requestId;
+    this.#clock = clock;
+    this.#isHidden = isHidden;
+    this.#marks = { calledMs };
+    this.#look();
+  }
+
+  /** The request was taken off the queue. */
+  started(): void {
+    this.#marks.startedMs = this.#clock.now();
+  }
+
+  tokenized(promptTokens: number): void {
+    this.#marks.tokenizedMs = this.#clock.now();
+    this.#promptTokens = promptTokens;
+  }
+
+  /** @param seed absent for greedy decoding */
+  sampledWith(seed: number | undefined): void {
+    this.#seed = seed;
+  }
+
+  /** A prefill chunk's result was there at `atMs`. Chunks in flight together overlap; each counts from the end of the one before. */
+  prefillStep(step: StepTrace, atMs: number): void {
+    const ownMs = atMs - Math.max(step.startedAtMs, this.#prefillEndedMs);
+    this.#prefillMs = (this.#prefillMs ?? 0) + Math.max(0, ownMs);
+    this.#prefillEndedMs = atMs;
+  }
+
+  /** The last prefill chunk's result was there at `atMs`: its compute ended before its sampling and readback, where those are told. */
+  prefilled(step: StepTrace, atMs: number): void {
+    const { sampleMs = 0, readbackMs = 0 } = step.timing;
+    const earliestMs = this.#marks.cacheReadyMs ?? this.#marks.tokenizedMs ?? this.#marks.calledMs;
+    this.#marks.prefilledMs = Math.max(earliestMs, atMs - sampleMs - readbackMs);
+  }
+
+  token(atMs: number): void {
+    this.#marks.firstTokenMs ??= atMs;
+    this.#marks.lastTokenMs = atMs;
+    this.#tokenTimesMs.push(atMs);
+    this.#look();
+  }
+
+  /** A non-empty delta left. Engine and caller are one realm here; a worker client overwrites the delivery with its own time. */
+  delta(): void {
+    const nowMs = this.#clock.now();
+    this.#marks.firstDeltaMs ??= nowMs;
+    this.#marks.firstDeliveredMs ??= nowMs;
+    this.#marks.lastDeliveredMs = nowMs;
+  }
+
+  finish(): RequestTrace {
+    this.#look();
+    return {
+      requestId: this.requestId,
+      marks: { ...this.#marks },
+      usage: {
+        promptTokens: this.#promptTokens,
+        cachedTokens: this.#cachedTokens,
+        completionTokens: this.#tokenTimesMs.length,
+      },
+      tokenTimesMs: [...this.#tokenTimesMs],
+      ...(this.#prefillMs !== undefined && { prefillMs: this.#prefillMs }),
+      ...(this.#seed !== undefined && { seed: this.#seed }),
+      hidden: this.#hidden,
+    };
+  }
+
+  #look(): void {
+    this.#hidden ||= this.#isHidden();
+  }
+}
