@@ -1,0 +1,326 @@
+import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import type { SamplingParams } from '../../shared/generation.ts';
+import type { Engine } from '../../runtime/engine/engine.ts';
+import { controls } from '../styles/controls.ts';
+import { tokens } from '../styles/tokens.ts';
+import { GenerationController, type GenerationResult } from '../controllers/generation-controller.ts';
+import { StickToBottom } from '../controllers/stick-to-bottom.ts';
+import type { TgSubmitEvent } from '../events/composer-events.ts';
+import {
+  TgErrorEvent,
+  TgFirstTokenEvent,
+  TgPrefillEvent,
+  TgRequestEndEvent,
+  TgRequestStartEvent,
+  TgTokensEvent,
+} from '../events/request-events.ts';
+import { icons } from '../internal/icons.ts';
+import type { TgMarkdown } from '../markdown/markdown.ts';
+import '../composer/composer.ts';
+import { chatStyles } from './chat.styles.ts';
+import { Conversation, type Turn } from './conversation.ts';
+import { renderTurn } from './turn.ts';
+
+/**
+ * A chat with a model that runs in the page. Questions asked before there is an engine wait for it.
+ *
+ * @summary Conversation, composer, and the events an overlay follows
+ * @slot empty - Shown above the suggestions while nothing has been asked
+ * @slot note - A line under the field
+ * @event tg-request-start - A request was sent to the engine
+ * @event tg-prefill - The engine begins to read the prompt
+ * @event tg-first-token - The first text reached the page
+ * @event tg-tokens - Text and tokens reached the page
+ * @event tg-request-end - The answer is complete, or was stopped
+ * @event tg-error - The request failed
+ * @csspart log - The scrolling conversation
+ * @csspart question - A question
+ * @csspart answer - An answer
+ * @csspart foot - Field and note
+ * @cssproperty --tg-chat-block-size - Height (default 36rem)
+ *
+ * @example
+ * ```html
+ * <tg-chat system-prompt="You are brief." max-tokens="200"></tg-chat>
+ * <script type="module">
+ *   document.querySelector('tg-chat').engine = await createEngine({ model: 'tutor' });
+ * </script>
+ * ```
+ */
+export class TgChat extends LitElement {
+  static override styles = [tokens, controls, chatStyles];
+  static override properties = {
+    engine: { attribute: false },
+    systemPrompt: { type: String, attribute: 'system-prompt' },
+    placeholder: { type: String },
+    maxTokens: { type: Number, attribute: 'max-tokens' },
+    historyTurns: { type: Number, attribute: 'history-turns' },
+    sampling: { attribute: false },
+    suggestions: { attribute: false },
+    announcement: { state: true },
+  };
+
+  /** Who answers. Setting another one stops an answer that is on. */
+  declare engine: Engine | undefined;
+  /** Put before the conversation; empty for none. @default '' */
+  declare systemPrompt: string;
+  /** @default 'Ask a question' */
+  declare placeholder: string;
+  /** At most this many tokens an answer. @default what is left of the context */
+  declare maxTokens: number | undefined;
+  /** How many earlier turns the model is given. @default Infinity (all) */
+  declare historyTurns: number;
+  /** @default the engine's (greedy) */
+  declare sampling: SamplingParams | undefined;
+  /** Questions to begin with. @default [] */
+  declare suggestions: readonly string[];
+  declare private announcement: string;
+
+  readonly #conversation = new Conversation();
+  readonly #scroll = new StickToBottom(this);
+  #active: Turn | undefined;
+
+  readonly #generation = new GenerationController(this, {
+    onCall: (call) => this.dispatchEvent(new TgRequestStartEvent(call)),
+    onStart: (start) => this.dispatchEvent(new TgPrefillEvent(start)),
+    onFirstText: (first) => this.dispatchEvent(new TgFirstTokenEvent(first)),
+    onDelta: (delta) => {
+      this.#active?.answer.append(delta.text);
+      this.dispatchEvent(new TgTokensEvent(delta));
+    },
+    onEnd: (end) => this.#handleEnd(end),
+    onError: ({ runId, error }) => {
+      this.#finish('error', { error });
+      this.dispatchEvent(new TgErrorEvent({ runId, error }));
+    },
+  });
+
+  constructor() {
+    super();
+    this.systemPrompt = '';
+    this.placeholder = 'Ask a question';
+    this.historyTurns = Infinity;
+    this.suggestions = [];
+    this.announcement = '';
+    this.addEventListener('keydown', this.#handleKeydown);
+  }
+
+  /** True while an answer is made or waits to be. */
+  get busy(): boolean {
+    return this.#generation.busy || this.#conversation.last?.status === 'waiting';
+  }
+
+  /**
+   * Asks as if the user had written it. An answer that is on is stopped first.
+   *
+   * @returns the result; undefined if it failed, or if it waits for an engine
+   */
+  async ask(question: string): Promise<GenerationResult | undefined> {
+    this.#interrupt();
+    const turn = this.#conversation.add(question);
+    return this.#answer(turn);
+  }
+
+  /** Makes the last answer again; also the way on after an error or a stop. */
+  async regenerate(): Promise<GenerationResult | undefined> {
+    const turn = this.#conversation.last;
+    if (!turn) return undefined;
+    this.#interrupt();
+    this.#conversation.reopen(turn);
+    return this.#answer(turn);
+  }
+
+  /** Stops the answer that is on; what has arrived of it stays. */
+  stop(): void {
+    const last = this.#conversation.last;
+    if (last?.status === 'waiting') this.#finish('stopped', {}, last);
+    this.#generation.stop();
+  }
+
+  /** Starts a new conversation. */
+  clear(): void {
+    this.#interrupt();
+    this.#conversation.clear();
+    this.announcement = 'New conversation';
+    this.requestUpdate();
+    this.focus();
+  }
+
+  override focus(options?: FocusOptions): void {
+    this.renderRoot.querySelector('tg-composer')?.focus(options);
+  }
+
+  protected override firstUpdated(): void {
+    const scroller = this.renderRoot.querySelector<HTMLElement>('.scroll');
+    const content = this.renderRoot.querySelector<HTMLElement>('.content');
+    if (scroller && content) this.#scroll.observe(scroller, content);
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (!changed.has('engine')) return;
+    if (changed.get('engine') !== undefined && this.#generation.busy) this.#interrupt();
+    const last = this.#conversation.last;
+    if (last?.status === 'waiting') void this.#answer(last);
+  }
+
+  async #answer(turn: Turn): Promise<GenerationResult | undefined> {
+    this.#scroll.toEnd();
+    this.announcement = '';
+    this.requestUpdate();
+    if (!this.engine) return undefined;
+    this.#active = turn;
+    turn.status = 'queued';
+    return this.#generation.run(this.engine, {
+      messages: this.#conversation.messages(this.systemPrompt, this.historyTurns),
+      ...(this.sampling && { sampling: this.sampling }),
+      ...(this.maxTokens !== undefined && { maxTokens: this.maxTokens }),
+    });
+  }
+
+  /** Ends what is on at once, without waiting for the engine to agree: something new takes its place. */
+  #interrupt(): void {
+    const turn = this.#active;
+    if (this.#conversation.last?.status === 'waiting') this.#finish('stopped', {}, this.#conversation.last);
+    if (!turn) return;
+    const { runId } = this.#generation;
+    this.#generation.reset();
+    this.#finish('stopped', {}, turn);
+    this.dispatchEvent(new TgRequestEndEvent({ runId, outcome: 'aborted', text: turn.answer.text }));
+  }
+
+  #handleEnd(end: { runId: number } & GenerationResult): void {
+    const text = this.#active?.answer.text ?? '';
+    this.#finish(end.outcome === 'completed' ? 'done' : 'stopped', { ...(end.trace && { trace: end.trace }) });
+    this.dispatchEvent(new TgRequestEndEvent({ ...end, text }));
+  }
+
+  #finish(status: 'done' | 'stopped' | 'error', outcome: Pick<Turn, 'error' | 'trace'>, turn = this.#active): void {
+    if (!turn) return;
+    turn.answer.close();
+    turn.status = status;
+    Object.assign(turn, outcome);
+    if (turn === this.#active) this.#active = undefined;
+    this.requestUpdate();
+    // The error has a live region of its own.
+    if (status !== 'error') void this.#announce(turn);
+  }
+
+  /** Reads the finished answer out once, as it is shown. */
+  async #announce(turn: Turn): Promise<void> {
+    await this.updateComplete;
+    const shown = this.renderRoot.querySelector<TgMarkdown>(`tg-markdown[data-turn="${turn.id}"]`);
+    await shown?.updateComplete;
+    const text = shown?.plainText.trim() ?? '';
+    this.announcement = turn.status === 'stopped' ? `Stopped. ${text}` : text;
+  }
+
+  readonly #handleKeydown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.isComposing || !this.busy) return;
+    event.preventDefault();
+    this.stop();
+  };
+
+  readonly #handleSubmit = (event: TgSubmitEvent): void => {
+    event.stopPropagation();
+    void this.ask(event.text);
+  };
+
+  readonly #handleStop = (event: Event): void => {
+    event.stopPropagation();
+    this.stop();
+  };
+
+  readonly #handleSuggestion = (event: Event): void => {
+    const text = (event.currentTarget as HTMLElement).dataset['question'];
+    if (text === undefined) return;
+    void this.ask(text);
+    this.focus();
+  };
+
+  #renderEmpty() {
+    return html`
+      <div class="empty">
+        <slot name="empty"><p class="welcome">Ask a question to begin.</p></slot>
+        ${
+          this.suggestions.length === 0
+            ? nothing
+            : html`<ul class="suggestions" aria-label="Suggested questions">
+                ${this.suggestions.map(
+                  (question) =>
+                    html`<li>
+                      <button type="button" data-question=${question} @click=${this.#handleSuggestion}>
+                        <span>${question}</span>${icons.arrow}
+                      </button>
+                    </li>`,
+                )}
+              </ul>`
+        }
+      </div>
+    `;
+  }
+
+  #renderTurns() {
+    const { last, turns } = this.#conversation;
+    const active = this.#generation.state;
+    return repeat(
+      turns,
+      (turn) => turn.id,
+      (turn) =>
+        renderTurn(turn, {
+          isLast: turn === last,
+          status: turn === this.#active && active !== 'idle' && active !== 'done' ? active : turn.status,
+          onAgain: () => void this.regenerate(),
+        }),
+    );
+  }
+
+  protected override render() {
+    const empty = this.#conversation.turns.length === 0;
+    return html`
+      <div
+        class="scroll"
+        part="log"
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        aria-busy=${this.busy}
+        tabindex="0"
+      >
+        <div class="content">${empty ? this.#renderEmpty() : this.#renderTurns()}</div>
+      </div>
+      <div class="foot" part="foot">
+        ${
+          this.#scroll.atEnd || empty
+            ? nothing
+            : html`<button type="button" class="outline jump" @click=${() => this.#scroll.toEnd()}>
+                ${icons.down} Latest
+              </button>`
+        }
+        <tg-composer
+          .placeholder=${this.placeholder}
+          .busy=${this.busy}
+          @tg-submit=${this.#handleSubmit}
+          @tg-stop=${this.#handleStop}
+        ></tg-composer>
+        <div class="under">
+          <slot name="note"></slot>
+          ${
+            empty
+              ? nothing
+              : html`<button type="button" class="quiet" @click=${() => this.clear()}>${icons.plus} New chat</button>`
+          }
+        </div>
+      </div>
+      <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>
+    `;
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'tg-chat': TgChat;
+  }
+}
+
+if (!customElements.get('tg-chat')) customElements.define('tg-chat', TgChat);

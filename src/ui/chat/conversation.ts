@@ -1,0 +1,67 @@
+import type { ChatMessage } from '../../shared/generation.ts';
+import type { TokenglassError } from '../../shared/errors.ts';
+import type { RequestTrace } from '../../shared/trace.ts';
+import { TextStream } from '../markdown/text-stream.ts';
+
+/** `waiting` for an engine; the rest as in `GenerationState`, with `stopped` apart from `done`. */
+export type AnswerStatus = 'waiting' | 'queued' | 'prefill' | 'streaming' | 'done' | 'stopped' | 'error';
+
+/** One question with its answer. */
+export interface Turn {
+  readonly id: number;
+  readonly question: string;
+  /** Replaced when the answer is made again. */
+  answer: TextStream;
+  status: AnswerStatus;
+  error?: TokenglassError;
+  trace?: RequestTrace;
+}
+
+/** The turns of a chat, oldest first. */
+export class Conversation {
+  readonly turns: Turn[] = [];
+  #nextId = 1;
+
+  get last(): Turn | undefined {
+    return this.turns.at(-1);
+  }
+
+  add(question: string): Turn {
+    const turn: Turn = { id: this.#nextId, question, answer: new TextStream(), status: 'waiting' };
+    this.#nextId += 1;
+    this.turns.push(turn);
+    return turn;
+  }
+
+  /** Empties the answer of a turn so that it can be made again. */
+  reopen(turn: Turn): void {
+    turn.answer.close();
+    turn.answer = new TextStream();
+    turn.status = 'waiting';
+    delete turn.error;
+    delete turn.trace;
+  }
+
+  clear(): void {
+    for (const turn of this.turns.splice(0)) turn.answer.close();
+  }
+
+  /**
+   * What the model is given to answer the last turn.
+   *
+   * @param earlierTurns - how many turns before it go along; those without an answer never do
+   */
+  messages(systemPrompt: string, earlierTurns: number): ChatMessage[] {
+    const answered = this.turns.slice(0, -1).filter((turn) => turn.answer.text !== '');
+    const kept = earlierTurns > 0 ? answered.slice(-earlierTurns) : [];
+    const { last } = this;
+    return [
+      ...(systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt } as const]),
+      ...kept.flatMap(({ question, answer }): ChatMessage[] => [
+        { role: 'user', content: question },
+        { role: 'assistant', content: answer.text },
+      ]),
+      ...(last ? [{ role: 'user', content: last.question } as const] : []),
+    ];
+  }
+}

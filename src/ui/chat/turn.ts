@@ -1,0 +1,70 @@
+import { html, nothing } from 'lit';
+import type { TokenglassError } from '../../shared/errors.ts';
+import { describeError } from '../internal/describe-error.ts';
+import { icons } from '../internal/icons.ts';
+import '../copy-button/copy-button.ts';
+import '../markdown/markdown.ts';
+import type { AnswerStatus, Turn } from './conversation.ts';
+
+export interface TurnView {
+  isLast: boolean;
+  status: AnswerStatus;
+  /** The reader wants the answer again. */
+  onAgain: () => void;
+}
+
+/** Said while there is no text yet. */
+const WAITING: Readonly<Partial<Record<AnswerStatus, string>>> = {
+  waiting: 'Waiting for the model to load',
+  queued: 'Waiting for the engine',
+  prefill: 'Reading the prompt',
+};
+
+/** One question and its answer. */
+export function renderTurn(turn: Turn, view: TurnView) {
+  const waiting = WAITING[view.status];
+  return html`
+    <article class="turn">
+      <div class="question" part="question"><span class="sr-only">You asked:</span>${turn.question}</div>
+      <div class="answer" part="answer">
+        <span class="sr-only">The model answers:</span>
+        ${waiting === undefined ? nothing : html`<p class="waiting">${waiting}</p>`}
+        <tg-markdown data-turn=${turn.id} .source=${turn.answer}></tg-markdown>
+        ${turn.error ? renderError(turn.error, view) : nothing}
+        ${view.status === 'done' || view.status === 'stopped' ? renderFooter(turn, view) : nothing}
+      </div>
+    </article>
+  `;
+}
+
+function renderFooter(turn: Turn, view: TurnView) {
+  return html`
+    <footer>
+      ${view.status === 'stopped' ? html`<span class="note">Stopped</span>` : nothing}
+      <span class="actions">
+        <tg-copy-button .text=${() => turn.answer.text} label="Copy answer"></tg-copy-button>
+        ${
+          view.isLast
+            ? html`<button type="button" class="quiet again" @click=${view.onAgain}>${icons.again} Regenerate</button>`
+            : nothing
+        }
+      </span>
+    </footer>
+  `;
+}
+
+function renderError(error: TokenglassError, view: TurnView) {
+  const { title, advice } = describeError(error);
+  return html`
+    <div class="error" role="alert">
+      <p class="title">${icons.warning} ${title}</p>
+      <p>${advice}</p>
+      <p class="sentence">${error.message}</p>
+      ${
+        view.isLast
+          ? html`<button type="button" class="outline again" @click=${view.onAgain}>${icons.again} Try again</button>`
+          : nothing
+      }
+    </div>
+  `;
+}

@@ -1,0 +1,7 @@
+import { css } from 'lit';
+
+export const copyButtonStyles = css`
+  :host {
+    display: inline-block;
+  }
+`;
