@@ -2,6 +2,8 @@
 export interface OpenedFile {
   /** Bytes of the whole file; absent if the host does not say. */
   totalBytes?: number;
+  /** The host's name of this version of the file (HTTP `ETag`, with its quotes); absent if it gives none. */
+  etag?: string;
   /** The bytes asked for, from the first to the last. */
   stream: ReadableStream<Uint8Array>;
 }

@@ -1,0 +1,199 @@
+import type { InferenceSession, Tensor } from 'onnxruntime-web';
+import { TokenglassError } from '../../../shared/errors.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import type { StepTiming } from '../../../shared/trace.ts';
+import type { DeviceGuard } from './device-guard.ts';
+import { disposeKv, emptyTensor, kvLength, type KvLayout, type KvTensors, type KvType } from './kv-tensors.ts';
+import { LogitsReader } from './logits-reader.ts';
+import type { OrtRuntime } from './ort-runtime.ts';
+
+export interface SessionFiles {
+  model: Uint8Array;
+  /** Path as the model names it, and content. */
+  externalData: readonly { path: string; data: Blob }[];
+}
+
+export interface ForwardResult {
+  /** KV of the whole sequence; the caller owns the tensors. */
+  kv: KvTensors;
+  /** f32 logits after the last token, one per token of the vocabulary; absent unless asked for. Valid until the next call. */
+  logits?: Float32Array;
+  timing: Required<Pick<StepTiming, 'encodeMs' | 'submitMs' | 'readbackMs'>>;
+}
+
+/** A model in onnxruntime-web: token rows in, KV and logits out. Calls must be made one after the other. */
+export class OnnxSession {
+  readonly layout: KvLayout;
+  readonly vocabSize: number;
+  readonly #runtime: OrtRuntime;
+  readonly #session: InferenceSession;
+  readonly #guard: DeviceGuard;
+  readonly #clock: Clock;
+  readonly #inputs: ReadonlySet<string>;
+  readonly #logits: LogitsReader;
+  readonly #device: GPUDevice | undefined;
+  #ones = new BigInt64Array(256).fill(1n);
+
+  /** @throws TokenglassError `model-unsupported` if inputs or outputs are not those of a text decoder with KV */
+  constructor(runtime: OrtRuntime, session: InferenceSession, guard: DeviceGuard, clock: Clock, device?: GPUDevice) {
+    this.layout = readLayout(session);
+    this.#runtime = runtime;
+    this.#session = session;
+    this.#guard = guard;
+    this.#clock = clock;
+    this.#device = device;
+    this.#inputs = new Set(session.inputNames);
+    this.vocabSize = readVocabSize(session);
+    this.#logits = new LogitsReader(this.vocabSize, device);
+  }
+
+  /** Largest number of rows of logits that the model makes for one call: 1, or as many as there are tokens. */
+  get keepsLastLogitsOnly(): boolean {
+    return this.#inputs.has('num_logits_to_keep');
+  }
+
+  /** Computes `ids` after the tokens in `past`, whose tensors stay the caller's. */
+  async forward(ids: readonly number[], past: KvTensors, wantLogits: boolean): Promise<ForwardResult> {
+    const started = this.#clock.now();
+    const feeds = this.#feeds(ids, past);
+    const encoded = this.#clock.now();
+    const outputs = await this.#guard.call('compute a step', () => this.#session.run(feeds));
+    const submitted = this.#clock.now();
+    const kv = this.layout.present.map((name) => outputs[name]!);
+    const logitsTensor = outputs['logits']!;
+    let logits: Float32Array | undefined;
+    try {
+      if (wantLogits) logits = await this.#guard.call('read logits', () => this.#logits.read(logitsTensor));
+      else if (this.#device) await this.#guard.call('compute a step', () => this.#device!.queue.onSubmittedWorkDone());
+    } catch (error) {
+      if (!this.#guard.error) disposeKv(kv);
+      throw error;
+    } finally {
+      if (!this.#guard.error) logitsTensor.dispose();
+    }
+    const timing = {
+      encodeMs: encoded - started,
+      submitMs: submitted - encoded,
+      readbackMs: this.#clock.now() - submitted,
+    };
+    return { kv, timing, ...(logits && { logits }) };
+  }
+
+  #feeds(ids: readonly number[], past: KvTensors): Record<string, Tensor> {
+    const { Tensor } = this.#runtime.ort;
+    const before = kvLength(past);
+    const total = before + ids.length;
+    if (this.#ones.length < total) this.#ones = new BigInt64Array(total * 2).fill(1n);
+    const feeds: Record<string, Tensor> = {
+      input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
+    };
+    if (this.#inputs.has('attention_mask'))
+      feeds['attention_mask'] = new Tensor('int64', this.#ones.subarray(0, total), [1, total]);
+    if (this.#inputs.has('position_ids')) {
+      const positions = BigInt64Array.from(ids, (_, index) => BigInt(before + index));
+      feeds['position_ids'] = new Tensor('int64', positions, [1, ids.length]);
+    }
+    if (this.#inputs.has('num_logits_to_keep')) feeds['num_logits_to_keep'] = new Tensor('int64', [1n], []);
+    this.layout.past.forEach((name, index) => {
+      feeds[name] = past[index] ?? emptyTensor(this.#runtime.ort, this.layout);
+    });
+    return feeds;
+  }
+
+  /**
+   * Gives weights and device back, after the work already given. Does nothing if the device was lost or never answered: the session is left
+   * alone then, because onnxruntime-web may still write to it, and a call into it may not return.
+   */
+  async release(): Promise<void> {
+    if (this.#guard.error || this.#guard.isReleased) return;
+    const done = this.#runtime.exclusive(async () => {
+      if (this.#guard.error || this.#guard.isReleased) return;
+      this.#guard.isReleased = true;
+      this.#logits.destroy();
+      await this.#session.release();
+      this.#device?.destroy();
+    });
+    await this.#guard.race(done).catch(() => undefined);
+  }
+}
+
+const KNOWN_INPUTS = new Set(['input_ids', 'attention_mask', 'position_ids', 'num_logits_to_keep']);
+
+function readLayout(session: InferenceSession): KvLayout {
+  const past = session.inputNames.filter((name) => /^past_key_values\.\d+\.(?:key|value)$/.test(name));
+  const layers = past.length / 2;
+  const wanted = Array.from({ length: layers }, (_, layer) => [`${layer}.key`, `${layer}.value`]).flat();
+  const names = wanted.map((name) => `past_key_values.${name}`);
+  const presents = wanted.map((name) => `present.${name}`);
+  const strange = session.inputNames.filter((name) => !KNOWN_INPUTS.has(name) && !names.includes(name));
+  const missing = [
+    ...['input_ids', ...names].filter((name) => !session.inputNames.includes(name)),
+    ...['logits', ...presents].filter((name) => !session.outputNames.includes(name)),
+  ];
+  if (past.length === 0) missing.push('past_key_values.0.key');
+  if (strange.length + missing.length > 0) {
+    const what = [...strange.map((name) => `unknown input ${name}`), ...missing.map((name) => `no ${name}`)].join(', ');
+    const message = `Cannot run the ONNX model: it is not a text decoder with past_key_values (${what}); take another export`;
+    throw new TokenglassError('model-unsupported', message, { details: { strange, missing } });
+  }
+  const shapes = session.inputMetadata.flatMap((meta) => (meta.isTensor && names.includes(meta.name) ? [meta] : []));
+  const [, kvHeads, , headDim] = shapes[0]?.shape ?? [];
+  const type = shapes[0]?.type;
+  const alike = shapes.every(
+    ({ shape, type: other }) => shape[1] === kvHeads && shape[3] === headDim && other === type,
+  );
+  if (typeof kvHeads !== 'number' || typeof headDim !== 'number' || !isKvType(type) || !alike) {
+    const message = `Cannot run the ONNX model: its KV is not one shape of float32 or float16 in all layers; take another export`;
+    throw new TokenglassError('model-unsupported', message, { details: { type, kvHeads, headDim } });
+  }
+  return { past: names, present: presents, layers, kvHeads, headDim, type };
+}
+
+const isKvType = (type: unknown): type is KvType => type === 'float32' || type === 'float16';
+
+function readVocabSize(session: InferenceSession): number {
+  const meta = session.outputMetadata.find(({ name }) => name === 'logits');
+  const size = meta?.isTensor ? meta.shape.at(-1) : undefined;
+  if (typeof size === 'number' && size > 0) return size;
+  const message = 'Cannot run the ONNX model: its logits have no fixed size; take another export';
+  throw new TokenglassError('model-unsupported', message);
+}
+
+/**
+ * Makes a session. To be called within `runtime.exclusive`.
+ * @param device where to compute; absent: on the CPU, by WASM
+ * @throws TokenglassError `model-invalid`, `model-unsupported`, `model-too-large`
+ */
+export async function createInferenceSession(
+  runtime: OrtRuntime,
+  files: SessionFiles,
+  device?: GPUDevice,
+): Promise<InferenceSession> {
+  try {
+    return await runtime.ort.InferenceSession.create(files.model, {
+      executionProviders: device ? [{ name: 'webgpu', device: device }] : ['wasm'],
+      ...(device && { preferredOutputLocation: 'gpu-buffer' }),
+      ...(files.externalData.length > 0 && { externalData: [...files.externalData] }),
+      graphOptimizationLevel: 'all',
+      // Only errors: each load would warn that shape operators run on the CPU.
+      logSeverityLevel: 3,
+    });
+  } catch (cause) {
+    throw sessionError(cause);
+  }
+}
+
+/** onnxruntime-web has one class of error; the message tells them apart. */
+function sessionError(cause: unknown): TokenglassError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  if (/bad_alloc|out of memory|failed to allocate|memory allocation|Array buffer allocation/i.test(text)) {
+    const message = 'Cannot load the ONNX model: it does not fit in the memory there is; take a smaller model';
+    return new TokenglassError('model-too-large', message, { cause });
+  }
+  if (/protobuf|INVALID_PROTOBUF|INVALID_GRAPH|parsing/i.test(text)) {
+    const message = 'Cannot load the ONNX model: the file is broken; download it again';
+    return new TokenglassError('model-invalid', message, { cause });
+  }
+  const message = `Cannot load the ONNX model: onnxruntime-web says "${text}"; take another model or engine`;
+  return new TokenglassError('model-unsupported', message, { cause });
+}
