@@ -6,7 +6,10 @@
 /** Held by the worker for ever; resolves once it is held. Resolves at once where there are no Web Locks. */
 export function holdAliveLock(name: string): Promise<void> {
   return new Promise((resolve) => {
-    if (!('locks' in navigator)) { resolve(); return; }
+    if (!('locks' in navigator)) {
+      resolve();
+      return;
+    }
     navigator.locks.request(name, () => (resolve(), new Promise<never>(() => undefined))).catch(() => resolve());
   });
 }

@@ -19,6 +19,9 @@ export interface ConnectOptions {
   clock?: Clock;
 }
 
+/** A step that never returns must not keep the page from letting go of the worker. */
+const DISPOSE_LIMIT_MS = 2000;
+
 interface Pending {
   queue: EventQueue<TokenEvent>;
   stamps: DeliveryStamps;
@@ -52,6 +55,7 @@ class WorkerEngine implements Engine {
   readonly #closed = new AbortController();
   readonly #aliveLock = 'locks' in navigator ? `tokenglass-worker-${crypto.randomUUID()}` : undefined;
   #nextId = 1;
+  #disposal: Promise<void> | undefined;
 
   constructor(endpoint: Endpoint, options: ConnectOptions) {
     installErrorTransfer();
@@ -77,7 +81,7 @@ class WorkerEngine implements Engine {
     const onAbort = (): void => void this.#host.cancelLoad();
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      this.#info = await this.#orClosed(
+      this.#info = await this.#orClosed(() =>
         this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
       );
     } catch (error) {
@@ -92,7 +96,7 @@ class WorkerEngine implements Engine {
     const calledMs = request.calledAtMs ?? this.#clock.now();
     const id = this.#nextId++;
     const onAbort = (): void => this.#send({ type: 'abort', id });
-    const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort });
+    const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort, ...(signal && { signal }) });
     if (signal?.aborted) queue.end(abortError(signal));
     else if (this.#closed.signal.aborted) queue.end(this.#closed.signal.reason);
     else {
@@ -115,14 +119,24 @@ class WorkerEngine implements Engine {
   }
 
   async countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number> {
-    return this.#orClosed(this.#host.countTokens(input));
+    return this.#orClosed(() => this.#host.countTokens(input));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closed.signal.aborted) return;
-    const hostDisposed = this.#orClosed(this.#host.dispose()).catch(() => undefined);
-    await hostDisposed;
-    this.#close(new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one'));
+    if (this.#closed.signal.aborted) return this.#disposal;
+    this.#disposal = this.#dispose();
+    return this.#disposal;
+  }
+
+  /** Pending calls end at once; the host then has a moment to give its device back before the worker goes. */
+  async #dispose(): Promise<void> {
+    const disposed = Promise.race([
+      this.#host.dispose(),
+      new Promise((resolve) => setTimeout(resolve, DISPOSE_LIMIT_MS)),
+    ]);
+    this.#end(new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one'));
+    await disposed.catch(() => undefined);
+    this.#release();
   }
 
   #onMessage(message: FromHost): void {
@@ -186,25 +200,31 @@ class WorkerEngine implements Engine {
   }
 
   /** Comlink never settles calls of a dead worker: ours lose against the end of the engine. */
-  #orClosed<Result>(call: Promise<Result>): Promise<Result> {
+  #orClosed<Result>(call: () => Promise<Result>): Promise<Result> {
     const { signal } = this.#closed;
     return new Promise((resolve, reject) => {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- always an Error, see #close
       const onClosed = (): void => reject(signal.reason);
-      if (signal.aborted) { onClosed(); return; }
+      if (signal.aborted) {
+        onClosed();
+        return;
+      }
       signal.addEventListener('abort', onClosed, { once: true });
-      call.then(resolve, reject).finally(() => signal.removeEventListener('abort', onClosed));
+      call()
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener('abort', onClosed));
     });
   }
 
   #watch(endpoint: Endpoint): void {
     const { signal } = this.#closed;
     const onError = (event: Event): void => {
+      event.preventDefault(); // it is told by every pending call; the page's own error handler need not hear it too
       const { message } = event as Partial<ErrorEvent>;
       this.#die(message ? `it threw "${message}"` : 'its script could not be loaded');
     };
     endpoint.addEventListener('error', onError, { signal });
-    endpoint.addEventListener('messageerror', (() => this.#die('a message could not be read')), {
+    endpoint.addEventListener('messageerror', () => this.#die('a message could not be read'), {
       signal,
     });
   }
@@ -218,12 +238,20 @@ class WorkerEngine implements Engine {
     );
   }
 
-  /** Rejects everything pending, once, with `reason`. */
   #close(reason: unknown): void {
     if (this.#closed.signal.aborted) return;
+    this.#end(reason);
+    this.#release();
+  }
+
+  /** Rejects everything pending, and everything later, with `reason`. */
+  #end(reason: unknown): void {
     this.#closed.abort(reason);
     for (const { queue } of this.#requests.values()) queue.end(reason);
     this.#requests.clear();
+  }
+
+  #release(): void {
     this.#port.close();
     this.#host[releaseProxy]();
     this.#options.onClosed?.();

@@ -42,7 +42,7 @@ export function exposeEngine(endpoint: Endpoint, createEngine: EngineFactory): v
     async dispose() {
       loading?.abort(abortError());
       stopServing?.();
-      await engine?.[Symbol.asyncDispose]();
+      await engine?.[Symbol.asyncDispose](); // rejects what runs
     },
   };
   expose(host, endpoint);
@@ -85,6 +85,5 @@ function serve(engine: Engine, port: MessagePort, out: BatchingPort): () => void
   };
   return () => {
     for (const stop of unsubscribe) stop();
-    for (const controller of running.values()) controller.abort(abortError());
   };
 }

@@ -4,9 +4,10 @@ import torch
 
 from bpe import ASSISTANT, BOS, END
 
-TOKENS = 4096  # of a batch, padding included
+TOKENS = 2560  # of a batch, padding included
 # How often a batch is of a kind. `head` rows stop early in the answer: most of what is to be learned, which answer it is, lies there.
 KINDS = {"head": 0.36, "full": 0.38, "multi": 0.20, "long": 0.06}
+POOL = {"head": 400, "full": 160, "multi": 60, "long": 12}  # rows drawn at a time, to be sorted by length
 HEAD = 20          # answer tokens in a `head` row
 PROMPT_WEIGHT = 0.1  # loss weight of what the user and the system say
 LEAD, LEAD_WEIGHT = 6, 3.0  # the first tokens of an answer count more: they choose the answer
@@ -40,22 +41,39 @@ def _talk(corpus, kind, rng):
     return corpus.conversation(rng, turns, system, brief)
 
 
-def batch(corpus, tokenizer, rng, context, kind=None):
-    """ids [rows, length], targets' weights of the same shape (0 on padding)."""
-    kind = kind or rng.choices(list(KINDS), list(KINDS.values()))[0]
-    rows, width = [], 0
+def _one(corpus, tokenizer, rng, context, kind):
+    """One row of a kind that fits the context."""
     while True:
         ids, weights = row(tokenizer, _talk(corpus, kind, rng))
         if kind == "head":
             stop = ids.index(tokenizer.ids[ASSISTANT]) + 2 + HEAD
             ids, weights = ids[:stop], weights[:stop]
-        if len(ids) > context:
-            continue
-        if rows and max(width, len(ids)) * (len(rows) + 1) > TOKENS:
-            break
-        rows.append((ids, weights))
-        width = max(width, len(ids))
+        if len(ids) <= context:
+            return ids, weights
+
+
+def _cut(rows):
+    """Cuts rows, sorted by length so that little padding is needed, into groups of at most TOKENS."""
+    group, rows = [], sorted(rows, key=lambda r: len(r[0]))
+    for one in rows:
+        if group and len(one[0]) * (len(group) + 1) > TOKENS:
+            yield group
+            group = []
+        group.append(one)
+    yield group
+
+
+def batches(corpus, tokenizer, rng, context):
+    """Endless (ids, weights), each [rows, length]; weights are 0 on padding."""
+    ready = {kind: [] for kind in KINDS}
     pad = tokenizer.ids[END]
-    ids = torch.tensor([i + [pad] * (width - len(i)) for i, _ in rows])
-    weights = torch.tensor([w + [0.0] * (width - len(w)) for _, w in rows])
-    return ids, weights
+    while True:
+        kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
+        if not ready[kind]:
+            rows = [_one(corpus, tokenizer, rng, context, kind) for _ in range(POOL[kind])]
+            ready[kind] = list(_cut(rows))
+            rng.shuffle(ready[kind])
+        rows = ready[kind].pop()
+        width = max(len(ids) for ids, _ in rows)
+        yield (torch.tensor([ids + [pad] * (width - len(ids)) for ids, _ in rows]),
+               torch.tensor([w + [0.0] * (width - len(w)) for _, w in rows]))

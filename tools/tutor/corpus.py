@@ -8,7 +8,7 @@ from pathlib import Path
 from wordings import normalise, pseudo_word, vary
 
 FOLDER = Path(__file__).parent / "corpus"
-SUBJECTS = ["latency", "load", "hardware", "memory", "model", "product", "chat"]
+SUBJECTS = ["latency", "load", "hardware", "memory", "model", "product", "chat", "more-wordings", "held-out"]
 
 
 @dataclass
@@ -20,11 +20,17 @@ class Intent:
     topics: list = field(default_factory=list)
     kinds: list = field(default_factory=list)
     pairs: list = field(default_factory=list)
-    held_out: list = field(default_factory=list)
+    development: list = field(default_factory=list)
+    test: list = field(default_factory=list)
     answer: str = ""
     more: str = ""
     example: str = ""
     templated: list = field(default_factory=list)
+
+    @property
+    def held_out(self):
+        """All wordings that training never sees."""
+        return self.development + self.test
 
     @property
     def short(self):
@@ -43,15 +49,17 @@ def _sections(path):
     return out
 
 
-def _read_subject(path):
+def _read_subject(path, known):
+    """Adds the intents of one file to `known`; a name that is known already gets more wordings."""
     intents, block = [], None
     for line in path.read_text("utf-8").splitlines():
         key, _, rest = line.partition(":")
         rest = rest.strip()
         if line.startswith("== "):
-            intents.append(Intent(line[3:].strip()))
+            name = line[3:].strip()
+            intents.append(known.setdefault(name, Intent(name)))
             block = None
-        elif not intents:
+        elif not intents or not line and not block:
             continue
         elif block and not (key in ("more", "example") and not rest):
             text = getattr(intents[-1], block)
@@ -65,17 +73,19 @@ def _read_subject(path):
         elif key == "q":
             intents[-1].questions.append(rest)
         elif key == "h":
-            intents[-1].held_out.append(rest)
+            (intents[-1].test if path.stem == "held-out" else intents[-1].development).append(rest)
         elif key in ("a", "more", "example"):
             block = {"a": "answer"}.get(key, key)
-    return intents
 
 
 class Corpus:
     """All intents, and the ways to ask, to go on and to set the scene."""
 
     def __init__(self, folder=FOLDER):
-        self.intents = [i for s in SUBJECTS for i in _read_subject(folder / f"{s}.txt")]
+        self.by_name = {}
+        for subject in SUBJECTS:
+            _read_subject(folder / f"{subject}.txt", self.by_name)
+        self.intents = list(self.by_name.values())
         self.templates = _sections(folder / "templates.txt")
         self.followups = _sections(folder / "followups.txt")
         self.systems = _sections(folder / "systems.txt")
@@ -88,10 +98,10 @@ class Corpus:
             for a, b in intent.pairs:
                 for t in self.templates["diff"]:
                     intent.templated += [t.replace("{a}", x).replace("{b}", y) for x, y in ((a, b), (b, a))]
-        self.by_name = {i.name: i for i in self.intents}
         self.held = {normalise(h) for i in self.intents for h in i.held_out}
         self.held |= {normalise(h) for k, v in self.followups.items() if k.startswith("h-") for h in v}
         for intent in self.intents:
+            intent.questions = [q for q in intent.questions if normalise(q) not in self.held]
             intent.templated = [t for t in intent.templated if normalise(t) not in self.held]
         self.first_questions = {i.name: i.questions[0] if i.questions else i.templated[0] for i in self.intents}
 
@@ -174,15 +184,15 @@ def check(corpus):
     """Fails where a wording stands for two intents or a held-out wording is in training."""
     seen, faults = {}, []
     for intent in corpus.intents:
-        if len(intent.held_out) < 2 or not intent.answer:
-            faults.append(f"{intent.name}: needs an answer and two held-out wordings")
+        if min(len(intent.development), len(intent.test)) < 2 or not intent.answer:
+            faults.append(f"{intent.name}: needs an answer and two held-out wordings of either kind")
         for text in intent.questions + intent.templated:
             key = normalise(text)
             if key in corpus.held:
                 faults.append(f"{intent.name}: held-out wording in training: {text}")
             if key and seen.setdefault(key, intent.name) != intent.name:
                 faults.append(f"{text!r}: {seen[key]} and {intent.name}")
-        if len(intent.questions) + len(intent.templated) < 6:
+        if len(intent.questions) + len(intent.templated) < 12:
             faults.append(f"{intent.name}: fewer than 12 wordings")
     return faults
 

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional as F
 
 import bpe
-from batches import batch
+from batches import batches
 from corpus import Corpus, check
 from model import Shape, Tutor
 
@@ -76,7 +76,8 @@ def main():
     steps_of = optimiser(model, args.rate)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(corpus.intents)} intents", flush=True)
 
-    begin, seen, mean, quantised = time.time(), 0, None, False
+    source = batches(corpus, tokenizer, rng, shape.context)
+    begin, seen, useful, mean, quantised = time.time(), 0, 0, None, False
     for step in range(args.steps):
         if not quantised and step >= args.quantised_from * args.steps:
             quantised = True
@@ -85,17 +86,18 @@ def main():
         rate = learning_rate(step, args.steps, args.rate)
         for group in steps_of.param_groups:
             group["lr"] = rate
-        ids, weights = batch(corpus, tokenizer, rng, shape.context)
+        ids, weights = next(source)
         loss = loss_of(model, ids, weights)
         steps_of.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         steps_of.step()
         seen += ids.numel()
+        useful += int((weights > 0).sum())
         mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
         if step % 20 == 0 or step == args.steps - 1:
             seconds = time.time() - begin
-            print(json.dumps({"step": step, "loss": round(mean, 4), "rate": round(rate, 6), "tokens": seen, "seconds": round(seconds),
+            print(json.dumps({"step": step, "loss": round(mean, 4), "rate": round(rate, 6), "tokens": seen, "useful": useful, "seconds": round(seconds),
                               "tokens_per_s": round(seen / seconds), "q4": quantised}), flush=True)
         if step % 100 == 99 or step == args.steps - 1:
             save(model, step + 1, args.steps, time.time() - begin, args.build / "checkpoint.pt")

@@ -15,16 +15,27 @@ export interface Environment {
 
 interface UserAgentData {
   platform: string;
-  getHighEntropyValues(hints: string[]): Promise<{ fullVersionList?: { brand: string; version: string }[]; platformVersion?: string; architecture?: string }>;
+  getHighEntropyValues(
+    hints: string[],
+  ): Promise<{
+    fullVersionList?: { brand: string; version: string }[];
+    platformVersion?: string;
+    architecture?: string;
+  }>;
 }
 
 export async function readEnvironment(): Promise<Environment> {
-  const { userAgentData, deviceMemory } = navigator as Navigator & { userAgentData?: UserAgentData; deviceMemory?: number };
+  const { userAgentData, deviceMemory } = navigator as Navigator & {
+    userAgentData?: UserAgentData;
+    deviceMemory?: number;
+  };
   const high = await userAgentData?.getHighEntropyValues(['fullVersionList', 'platformVersion', 'architecture']);
   const brand = high?.fullVersionList?.findLast(({ brand: name }) => !/not.a.brand/i.test(name));
   return {
     browser: brand ? `${brand.brand} ${brand.version}` : browserFromUserAgent(navigator.userAgent),
-    os: [userAgentData?.platform ?? osFromUserAgent(navigator.userAgent), high?.platformVersion, high?.architecture].filter(Boolean).join(' '),
+    os: [userAgentData?.platform ?? osFromUserAgent(navigator.userAgent), high?.platformVersion, high?.architecture]
+      .filter(Boolean)
+      .join(' '),
     cpuThreads: navigator.hardwareConcurrency,
     ...(deviceMemory !== undefined && { memoryGiB: deviceMemory }),
     crossOriginIsolated: globalThis.crossOriginIsolated,

@@ -32,7 +32,9 @@ export async function fitPrompt(
   let low = 0;
   let high = tokens;
   if ((await count(text(0))) > tokens)
-    throw new RangeError(`Cannot make a prompt of ${tokens} tokens: the template and one word are longer; ask for more`);
+    throw new RangeError(
+      `Cannot make a prompt of ${tokens} tokens: the template and one word are longer; ask for more`,
+    );
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if ((await count(text(middle))) <= tokens) low = middle;
@@ -54,7 +56,10 @@ async function fillUp(text: string, tokens: number, count: (text: string) => Pro
       }
     }
     if (!grown)
-      throw new TokenglassError('unsupported', `Cannot make a prompt of exactly ${tokens} tokens: this tokenizer skips from ${current}; ask for another count`);
+      throw new TokenglassError(
+        'unsupported',
+        `Cannot make a prompt of exactly ${tokens} tokens: this tokenizer skips from ${current}; ask for another count`,
+      );
     ({ text, count: current } = grown);
   }
   return text;
