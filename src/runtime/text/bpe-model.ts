@@ -57,7 +57,7 @@ export function rankMerges(merges: readonly (string | readonly string[])[]): Map
   const ranks = new Map<string, number>();
   for (let rank = merges.length - 1; rank >= 0; rank--) {
     const merge = merges[rank]!;
-    ranks.set(typeof merge === 'string' ? merge : merge.join(' '), rank);
+    ranks.set(typeof merge === 'string' ? merge : `${merge[0]!} ${merge[1]!}`, rank);
   }
   return ranks;
 }

@@ -1,5 +1,6 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import { BpeModel, rankMerges } from './bpe-model.ts';
+import { byteTokenText, parseByteToken } from './byte-tokens.ts';
 import { fromByteAlphabet, toByteAlphabet } from './byte-alphabet.ts';
 import { ControlSplitter, type Fragment, type SpecialToken } from './control-splitter.ts';
 import {
@@ -13,7 +14,8 @@ import {
   type GgufVocabulary,
 } from './gguf-vocabulary.ts';
 import { findPreTokenizer, splitWords } from './pre-tokenizers.ts';
-import { SPACE_MARK, SentencePieceModel, byteTokenText, parseByteToken } from './sentencepiece-model.ts';
+import { SPACE_MARK } from './marked-words.ts';
+import { SentencePieceModel } from './sentencepiece-model.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { toWellFormed } from './well-formed.ts';
 

@@ -22,6 +22,13 @@ export class TextTrie {
     return longest;
   }
 
+  /** True if the rest of `text` from `position` is the beginning of one of the texts, or all of it. */
+  isBeginningAt(text: string, position: number): boolean {
+    let node: TrieNode | undefined = this.#root;
+    for (let i = position; i < text.length && node !== undefined; i++) node = node.children.get(text.charCodeAt(i));
+    return node !== undefined && position < text.length;
+  }
+
   /** Indices of all texts that occur anywhere in `text`, overlapping ones too. */
   occurringIn(text: string): Set<number> {
     const found = new Set<number>();
