@@ -151,7 +151,7 @@ export class Sequence {
   }
 
   #delta(text: string, tokens: readonly OutputToken[]): void {
-    if (text !== '') this.#record.delta();
+    this.#record.delta(text);
     this.#queue.push({ type: 'delta', text, tokens });
   }
 

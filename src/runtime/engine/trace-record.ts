@@ -59,12 +59,16 @@ export class TraceRecord {
     this.#look();
   }
 
-  /** A non-empty delta left. Engine and caller are one realm here; a worker client overwrites the delivery with its own time. */
-  delta(): void {
+  /**
+   * A delta left. One without text (half a character, an end token) is the last delivery for the time being, but never the first. Engine
+   * and caller are one realm here; a worker's client overwrites the deliveries with its own times.
+   */
+  delta(text: string): void {
     const nowMs = this.#clock.now();
+    this.#marks.lastDeliveredMs = nowMs;
+    if (text === '') return;
     this.#marks.firstDeltaMs ??= nowMs;
     this.#marks.firstDeliveredMs ??= nowMs;
-    this.#marks.lastDeliveredMs = nowMs;
   }
 
   finish(): RequestTrace {
