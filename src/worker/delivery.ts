@@ -21,10 +21,10 @@ export class DeliveryStamps {
   /** To be called for each event when its message is handled, before the consumer sees it. */
   onEvent(event: TokenEvent): void {
     this.#hidden ||= isHidden();
-    if (event.type !== 'delta' || event.text === '') return;
+    if (event.type !== 'delta') return;
     const nowMs = this.#clock.now();
-    this.#firstDeliveredMs ??= nowMs;
-    this.#lastDeliveredMs = nowMs;
+    this.#lastDeliveredMs = nowMs; // also a delta that carries an end token and no text: TPOT counts that token
+    if (event.text !== '') this.#firstDeliveredMs ??= nowMs;
   }
 
   stamp(trace: RequestTrace): RequestTrace {
