@@ -67,9 +67,7 @@ export const chatStyles = css`
     border: 0;
     background: none;
     text-align: start;
-    transition:
-      padding 160ms var(--_ease),
-      color 160ms var(--_ease);
+    transition: padding 160ms var(--_ease);
   }
 
   .suggestions svg {

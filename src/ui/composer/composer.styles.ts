@@ -13,7 +13,6 @@ export const composerStyles = css`
     border: 1px solid var(--_line-strong);
     border-radius: calc(var(--_radius) * 1.5);
     background: var(--_raised);
-    transition: border-color 120ms var(--_ease);
   }
 
   .field:focus-within {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { seriousViolations } from '../testing/axe.ts';
-import { inside, mount, nextFrame, unmountAll } from '../testing/fixture.ts';
+import { inBothSchemes, inside, mount, nextFrame, unmountAll } from '../testing/fixture.ts';
 import { markdownSample } from '../testing/markdown-sample.ts';
 import { TextStream } from './text-stream.ts';
 import { TgMarkdown } from './markdown.ts';
@@ -141,11 +141,6 @@ describe('TgMarkdown', () => {
     const element = new TgMarkdown();
     element.text = `${markdownSample(1)}\n- [x] done\n- [ ] to do\n`;
     await mount(element);
-    for (const scheme of ['light', 'dark']) {
-      document.documentElement.style.colorScheme = scheme;
-      document.body.style.background = 'Canvas';
-      expect(await seriousViolations(element)).to.deep.equal([]);
-    }
-    document.documentElement.style.colorScheme = '';
+    await inBothSchemes(async () => expect(await seriousViolations(element)).to.deep.equal([]));
   });
 });

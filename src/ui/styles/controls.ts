@@ -27,9 +27,6 @@ export const controls = css`
     font-weight: 500;
     line-height: 1.4;
     white-space: nowrap;
-    transition:
-      background-color 120ms var(--_ease),
-      color 120ms var(--_ease);
   }
 
   .quiet:hover {

@@ -39,3 +39,18 @@ export function press(target: EventTarget, key: string, init: KeyboardEventInit 
   target.dispatchEvent(event);
   return event;
 }
+
+/** Runs a check in a light and in a dark page. */
+export async function inBothSchemes(check: (scheme: 'light' | 'dark') => Promise<unknown>): Promise<void> {
+  const { style } = document.documentElement;
+  document.body.style.background = 'Canvas';
+  try {
+    for (const scheme of ['light', 'dark'] as const) {
+      style.colorScheme = scheme;
+      await check(scheme);
+    }
+  } finally {
+    style.colorScheme = '';
+    document.body.style.background = '';
+  }
+}

@@ -1,0 +1,36 @@
+/** The elements of Tokenglass. Importing this registers them. */
+export { TgChat } from './chat/chat.ts';
+export { TgComposer } from './composer/composer.ts';
+export { TgCopyButton } from './copy-button/copy-button.ts';
+export { TgLoad } from './load/load.ts';
+export { TgMarkdown } from './markdown/markdown.ts';
+export { TextStream } from './markdown/text-stream.ts';
+export { TgOverlay } from './overlay/overlay.ts';
+export { TgPartsBar, type Part } from './parts-bar/parts-bar.ts';
+export { TgTimeline } from './timeline/timeline.ts';
+export {
+  GenerationController,
+  GenerationState,
+  type GenerationListener,
+  type GenerationResult,
+} from './controllers/generation-controller.ts';
+export { TgStopEvent, TgSubmitEvent } from './events/composer-events.ts';
+export {
+  TgErrorEvent,
+  TgFirstTokenEvent,
+  TgPrefillEvent,
+  TgRequestEndEvent,
+  TgRequestStartEvent,
+  TgTokensEvent,
+  type RequestEventMap,
+} from './events/request-events.ts';
+export { TgRetryEvent } from './events/retry-event.ts';
+export { describeError, type ErrorWords } from './internal/describe-error.ts';
+export {
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatMsPerToken,
+  formatParameters,
+  formatRate,
+} from './internal/format.ts';

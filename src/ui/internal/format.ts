@@ -1,0 +1,85 @@
+/** Shown where a figure is not known. Never 0, never NaN. */
+export const ABSENT = '–';
+
+export interface Figure {
+  /** Digits, or {@link ABSENT}. */
+  value: string;
+  unit: string;
+  /** How it is read out. */
+  spoken: string;
+}
+
+const formats = new Map<number, Intl.NumberFormat>();
+
+/** A number with that many decimals, in the reader's language. */
+function digits(value: number, decimals: number): string {
+  let format = formats.get(decimals);
+  if (!format) {
+    format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    formats.set(decimals, format);
+  }
+  return format.format(value);
+}
+
+/** Three significant digits at most, and never more than one or two decimals: what a measurement of this kind carries. */
+function measured(value: number): string {
+  const size = Math.abs(value);
+  return digits(value, size < 1 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+const absent = (unit: string): Figure => ({ value: ABSENT, unit, spoken: 'not measured' });
+
+const isKnown = (value: number | undefined): value is number => value !== undefined && Number.isFinite(value);
+
+/** A duration: ms, and s from 10 s up. */
+export function formatMs(ms: number | undefined): Figure {
+  if (!isKnown(ms)) return absent('ms');
+  if (ms >= 9_999.5) {
+    const value = digits(ms / 1000, 1);
+    return { value, unit: 's', spoken: `${value} seconds` };
+  }
+  const value = measured(ms);
+  return { value, unit: 'ms', spoken: `${value} milliseconds` };
+}
+
+export function formatMsPerToken(ms: number | undefined): Figure {
+  const { value, spoken } = formatMs(ms);
+  const unit = isKnown(ms) && ms >= 9_999.5 ? 's/token' : 'ms/token';
+  return { value, unit, spoken: isKnown(ms) ? `${spoken} a token` : spoken };
+}
+
+export function formatRate(tokensPerSecond: number | undefined): Figure {
+  if (!isKnown(tokensPerSecond)) return absent('tok/s');
+  const value = measured(tokensPerSecond);
+  return { value, unit: 'tok/s', spoken: `${value} tokens a second` };
+}
+
+/** A count; without decimals. */
+export function formatCount(count: number | undefined): string {
+  return isKnown(count) ? digits(count, 0) : ABSENT;
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** Bytes in decimal units, as storage and bandwidth are given. */
+export function formatBytes(bytes: number | undefined): string {
+  if (!isKnown(bytes)) return ABSENT;
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
+  const scaled = bytes / 1000 ** power;
+  return `${digits(scaled, power === 0 || scaled >= 100 ? 0 : 1)} ${BYTE_UNITS[power]}`;
+}
+
+const LARGE_UNITS = [
+  [1e12, 'T'],
+  [1e9, 'B'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
+/** How parameters are counted: 6.5M, 1.1B. */
+export function formatParameters(count: number | undefined): string {
+  if (!isKnown(count) || count <= 0) return ABSENT;
+  for (const [size, unit] of LARGE_UNITS)
+    if (count >= size) return `${digits(count / size, count / size < 10 ? 1 : 0)}${unit}`;
+  return digits(count, 0);
+}

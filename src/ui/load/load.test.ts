@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { TokenglassError } from '../../shared/errors.ts';
+import { seriousViolations } from '../testing/axe.ts';
+import { inBothSchemes, inside, mount, nextEvent, unmountAll } from '../testing/fixture.ts';
+import { TgLoad } from './load.ts';
+
+async function loadWith(set: Partial<TgLoad>): Promise<TgLoad> {
+  const element = new TgLoad();
+  Object.assign(element, set);
+  return mount(element);
+}
+
+describe('TgLoad', () => {
+  afterEach(unmountAll);
+
+  it('TgLoad: a download shows bytes, total and words', async () => {
+    const element = await loadWith({
+      progress: { phase: 'download', loadedBytes: 1_850_000, totalBytes: 3_700_000, label: 'Downloading tutor' },
+    });
+    const bar = inside(element, '[role=progressbar]');
+    expect(bar.getAttribute('aria-valuenow')).to.equal('50');
+    expect(bar.getAttribute('aria-valuetext')).to.match(/1[.,]9 MB of 3[.,]7 MB/);
+    expect(inside(element, '.words').textContent).to.include('Downloading tutor');
+  });
+
+  it('TgLoad: without a total no share is claimed', async () => {
+    const element = await loadWith({ progress: { phase: 'download', loadedBytes: 5, label: 'Downloading' } });
+    expect(inside(element, '[role=progressbar]').hasAttribute('aria-valuenow')).to.equal(false);
+  });
+
+  it('TgLoad: ready takes no room', async () => {
+    const element = await loadWith({ progress: { phase: 'ready', loadedBytes: 5, totalBytes: 5, label: 'Ready' } });
+    expect(element.offsetHeight).to.equal(0);
+  });
+
+  it('TgLoad: a failure says what happened and what to do, and can be tried again', async () => {
+    const error = new TokenglassError('network', 'Cannot download tutor: the host answered 503; try again');
+    const element = await loadWith({ error });
+    const text = inside(element, '[role=alert]').textContent;
+    expect(text).to.include(error.message).and.to.include('goes on where it stopped');
+    const retried = nextEvent(element, 'tg-retry');
+    inside(element, 'button').click();
+    await retried;
+  });
+
+  it('TgLoad: axe finds nothing serious, light and dark', async () => {
+    const error = new TokenglassError('no-adapter', 'Cannot load tutor: no adapter; use onnx-wasm');
+    await loadWith({ progress: { phase: 'compile', loadedBytes: 5, label: 'Compiling' } });
+    await loadWith({ error });
+    await inBothSchemes(async () => expect(await seriousViolations(document.body)).to.deep.equal([]));
+  });
+});

@@ -1,0 +1,89 @@
+import { html, LitElement, nothing } from 'lit';
+import type { TokenglassError } from '../../shared/errors.ts';
+import type { LoadProgress } from '../../shared/info.ts';
+import { controls } from '../styles/controls.ts';
+import { tokens } from '../styles/tokens.ts';
+import { TgRetryEvent } from '../events/retry-event.ts';
+import { describeError } from '../internal/describe-error.ts';
+import { formatBytes } from '../internal/format.ts';
+import { icons } from '../internal/icons.ts';
+import { loadStyles } from './load.styles.ts';
+
+/**
+ * How far loading a model has come, in bytes and words; or why it failed, and what to do. Takes no room once the model is ready.
+ *
+ * @summary Progress and failure of loading
+ * @event tg-retry - The user wants to load again
+ * @slot actions - Further ways on, shown beside "Load again" after a failure
+ * @csspart bar - The progress bar
+ * @csspart error - The failure
+ *
+ * @example
+ * ```ts
+ * const engine = await createEngine({ model: 'tutor', onProgress: (progress) => (element.progress = progress) });
+ * ```
+ */
+export class TgLoad extends LitElement {
+  static override styles = [tokens, controls, loadStyles];
+  static override properties = { progress: { attribute: false }, error: { attribute: false } };
+
+  /** As `createEngine` reports it. */
+  declare progress: LoadProgress | undefined;
+  /** Takes the place of the progress. */
+  declare error: TokenglassError | undefined;
+
+  readonly #handleRetry = () => this.dispatchEvent(new TgRetryEvent());
+
+  #renderError(error: TokenglassError) {
+    const { title, advice } = describeError(error);
+    return html`
+      <div class="error" part="error" role="alert">
+        <p class="title">${icons.warning} ${title}</p>
+        <p>${advice}</p>
+        <p class="sentence">${error.message}</p>
+        <div class="actions">
+          <button type="button" class="outline" @click=${this.#handleRetry}>${icons.again} Load again</button>
+          <slot name="actions"></slot>
+        </div>
+      </div>
+    `;
+  }
+
+  #renderProgress({ phase, label, loadedBytes, totalBytes }: LoadProgress) {
+    const known = phase === 'download' && totalBytes !== undefined && totalBytes > 0;
+    const percent = known ? Math.min(100, Math.round((loadedBytes / totalBytes) * 100)) : undefined;
+    const bytes = known ? `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}` : formatBytes(loadedBytes);
+    return html`
+      <div class="words">
+        <span class="label" id="label">${label}</span>
+        ${phase === 'download' && loadedBytes > 0 ? html`<span class="figure bytes">${bytes}</span>` : nothing}
+      </div>
+      <div
+        class="bar ${percent === undefined ? 'unknown' : ''}"
+        part="bar"
+        role="progressbar"
+        aria-labelledby="label"
+        aria-valuemin="0"
+        aria-valuemax="100"
+        aria-valuenow=${percent ?? nothing}
+        aria-valuetext=${known ? bytes : nothing}
+      >
+        <div style="inline-size: ${percent ?? 100}%"></div>
+      </div>
+    `;
+  }
+
+  protected override render() {
+    if (this.error) return this.#renderError(this.error);
+    if (!this.progress || this.progress.phase === 'ready') return nothing;
+    return this.#renderProgress(this.progress);
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'tg-load': TgLoad;
+  }
+}
+
+if (!customElements.get('tg-load')) customElements.define('tg-load', TgLoad);

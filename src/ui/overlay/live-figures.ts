@@ -1,0 +1,157 @@
+import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
+import type { EngineEvents } from '../../runtime/engine/engine.ts';
+import { LiveLatencyWindow, type LiveLatency } from '../../runtime/metrics/live.ts';
+import { decodeRate } from '../../runtime/metrics/rates.ts';
+import { ttft, ttftParts, type TtftParts } from '../../runtime/metrics/ttft.ts';
+
+/** Where the request that is shown is. */
+export const LivePhase = {
+  idle: 'idle',
+  waiting: 'waiting',
+  prefill: 'prefill',
+  streaming: 'streaming',
+  done: 'done',
+} as const;
+export type LivePhase = (typeof LivePhase)[keyof typeof LivePhase];
+
+/** What an overlay shows; whatever is not known is absent. */
+export interface LiveFigures {
+  phase: LivePhase;
+  ttftMs?: number;
+  parts?: TtftParts;
+  latency: LiveLatency;
+  /** Of the stream so far, and 1000 / TPOT once it has ended. */
+  tokensPerSecond?: number;
+  promptTokens?: number;
+  cachedTokens?: number;
+  outputTokens: number;
+}
+
+/** Gaps that are kept for the strip and for percentiles. */
+const WINDOW = 512;
+
+/**
+ * Figures of the latest request, from the events of a chat in this page, of the engine, or of both. A chat knows when text reached the
+ * page and which tokens are its own; where there is none, ends of the engine's steps stand for token times.
+ */
+export class LiveFiguresModel {
+  readonly #window = new LiveLatencyWindow(WINDOW);
+  #gapsMs: number[] = [];
+  #lastTokenMs: number | undefined;
+  #phase: LivePhase = LivePhase.idle;
+  #outputTokens = 0;
+  #ttftMs: number | undefined;
+  #trace: RequestTrace | undefined;
+  #prompt: { promptTokens: number; cachedTokens: number } | undefined;
+  /** The request of a chat that is on or was the latest; its chat's word counts more than the engine's. */
+  #pageRequestId: string | undefined;
+  #followsPage = false;
+
+  /** Gaps between tokens of this request, ms, the newest last; at most the latest {@link WINDOW}. */
+  get gapsMs(): readonly number[] {
+    return this.#gapsMs;
+  }
+
+  read(): LiveFigures {
+    const latency = this.#window.read();
+    const trace = this.#trace;
+    const parts = trace && ttftParts(trace);
+    const ttftMs = (trace && ttft(trace)) ?? this.#ttftMs;
+    const tokensPerSecond = (trace && decodeRate(trace)) ?? latency.tokensPerSecond;
+    return {
+      phase: this.#phase,
+      latency,
+      outputTokens: this.#outputTokens,
+      ...this.#prompt,
+      ...(ttftMs !== undefined && { ttftMs }),
+      ...(parts && { parts }),
+      ...(tokensPerSecond !== undefined && { tokensPerSecond }),
+    };
+  }
+
+  /** A chat called the engine. */
+  onCall(): void {
+    this.#begin(LivePhase.waiting);
+    this.#followsPage = true;
+    this.#pageRequestId = undefined;
+  }
+
+  /** The engine took the chat's request. */
+  onStart(start: { requestId: string; promptTokens: number; cachedTokens: number }): void {
+    this.#phase = LivePhase.prefill;
+    this.#pageRequestId = start.requestId;
+    this.#prompt = { promptTokens: start.promptTokens, cachedTokens: start.cachedTokens };
+  }
+
+  onFirstText(ttftMs: number): void {
+    this.#phase = LivePhase.streaming;
+    this.#ttftMs = ttftMs;
+  }
+
+  onTokens(times: readonly { atMs: number }[]): void {
+    for (const { atMs } of times) this.#token(atMs);
+  }
+
+  /** The chat's request ended; without a trace if it was stopped or failed. */
+  onEnd(trace: RequestTrace | undefined): void {
+    this.#followsPage = false;
+    this.#phase = LivePhase.done;
+    if (trace) this.#trace = trace;
+  }
+
+  onStep(step: StepTrace): void {
+    if (this.#followsPage) return;
+    const endedMs = step.startedAtMs + step.timing.totalMs;
+    if (step.kind === 'prefill') {
+      if (this.#phase !== LivePhase.prefill) this.#begin(LivePhase.prefill);
+      this.#lastTokenMs = undefined;
+    } else if (this.#phase !== LivePhase.streaming) {
+      if (this.#phase !== LivePhase.prefill) this.#begin(LivePhase.streaming);
+      this.#phase = LivePhase.streaming;
+    }
+    this.#token(endedMs, step.kind === 'decode');
+  }
+
+  onRequest({ outcome, trace }: EngineEvents['request']): void {
+    const isOfPage = trace.requestId === this.#pageRequestId;
+    // The page's trace of the same request has its times of delivery; the engine's is only needed where the page got none.
+    if (this.#followsPage || (isOfPage && outcome === 'completed')) return;
+    if (!isOfPage) this.#replay(trace);
+    this.#trace = trace;
+    this.#phase = LivePhase.done;
+  }
+
+  /** The page was hidden: the next gap says nothing. */
+  onHidden(): void {
+    this.#window.breakGap();
+    this.#lastTokenMs = undefined;
+  }
+
+  #begin(phase: LivePhase): void {
+    this.#phase = phase;
+    this.#window.clear();
+    this.#gapsMs = [];
+    this.#lastTokenMs = undefined;
+    this.#outputTokens = 0;
+    this.#ttftMs = undefined;
+    this.#trace = undefined;
+    this.#prompt = undefined;
+  }
+
+  /** The trace has the times of tokens themselves, which take the place of those of steps. */
+  #replay(trace: RequestTrace): void {
+    this.#begin(LivePhase.done);
+    this.#prompt = { promptTokens: trace.usage.promptTokens, cachedTokens: trace.usage.cachedTokens };
+    for (const atMs of trace.tokenTimesMs) this.#token(atMs);
+  }
+
+  #token(atMs: number, counts = true): void {
+    this.#window.token(atMs);
+    if (this.#lastTokenMs !== undefined) {
+      this.#gapsMs.push(atMs - this.#lastTokenMs);
+      if (this.#gapsMs.length > 2 * WINDOW) this.#gapsMs = this.#gapsMs.slice(-WINDOW);
+    }
+    this.#lastTokenMs = atMs;
+    if (counts) this.#outputTokens += 1;
+  }
+}

@@ -1,0 +1,141 @@
+import { html, nothing } from 'lit';
+import type { AdapterInfo, EngineInfo } from '../../shared/info.ts';
+import { feelOf, ITL_FEEL, TTFT_FEEL, type FeelThreshold } from '../../runtime/metrics/feel.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatMsPerToken,
+  formatParameters,
+  formatRate,
+} from '../internal/format.ts';
+import type { Figure } from '../internal/format.ts';
+import '../parts-bar/parts-bar.ts';
+import '../timeline/timeline.ts';
+import type { LiveFigures, LivePhase } from './live-figures.ts';
+import { plainWords } from './plain-words.ts';
+import { partsOf } from './ttft-parts.ts';
+
+/** Gaps beyond this are drawn as stalls: the last limit of feel that is one. */
+const SLOW_GAP_MS = ITL_FEEL.filter(({ upToMs }) => Number.isFinite(upToMs)).at(-1)?.upToMs ?? Infinity;
+
+const PHASE_WORDS: Readonly<Record<LivePhase, string>> = {
+  idle: 'Ask something to measure it',
+  waiting: 'Waiting for the engine',
+  prefill: 'Reading the prompt',
+  streaming: 'Streaming',
+  done: '',
+};
+
+export function renderCard(figures: LiveFigures, info: EngineInfo | undefined) {
+  const words = plainWords(info, figures);
+  return html`
+    ${renderFirstToken(figures)} ${renderPerToken(figures)}
+    ${
+      words.length === 0
+        ? nothing
+        : html`<section class="words">
+            <h3>Why this fast</h3>
+            ${words.map((sentence) => html`<p>${sentence}</p>`)}
+          </section>`
+    }
+    ${info ? renderEngine(info) : nothing}
+  `;
+}
+
+function renderFirstToken(figures: LiveFigures) {
+  const { ttftMs, parts, phase } = figures;
+  return html`
+    <section>
+      <h3>Time to first token</h3>
+      <div class="hero">
+        ${renderHero(formatMs(ttftMs))}
+        ${
+          ttftMs === undefined
+            ? html`<span class="state">${PHASE_WORDS[phase]}</span>`
+            : renderFeel(feelOf(ttftMs, TTFT_FEEL))
+        }
+      </div>
+      <tg-parts-bar .parts=${parts ? partsOf(parts) : []}></tg-parts-bar>
+    </section>
+  `;
+}
+
+function renderPerToken({ latency, phase, outputTokens, tokensPerSecond }: LiveFigures) {
+  const live = phase === 'streaming';
+  const shownMs = live ? latency.nowMs : latency.p50Ms;
+  return html`
+    <section>
+      <h3>Per token, ${live ? 'now' : 'median'}</h3>
+      <div class="hero">
+        ${renderHero(formatMsPerToken(shownMs))} ${renderFeel(feelOf(live ? latency.p50Ms : shownMs, ITL_FEEL))}
+      </div>
+      <tg-timeline .slowMs=${SLOW_GAP_MS}></tg-timeline>
+      <dl class="row">
+        ${renderPair('p50', formatMs(latency.p50Ms))} ${renderPair('p95', formatMs(latency.p95Ms))}
+        ${renderPair('rate', formatRate(tokensPerSecond))}
+        <div>
+          <dt>tokens</dt>
+          <dd class="figure">${formatCount(outputTokens)}</dd>
+        </div>
+      </dl>
+      <p class="count">
+        ${latency.n === 0 ? 'No gaps between tokens yet' : html`p50 and p95 of n = ${formatCount(latency.n)} gaps`}
+      </p>
+    </section>
+  `;
+}
+
+const renderHero = ({ value, unit, spoken }: Figure) => html`
+  <span class="big figure">
+    <span aria-hidden="true">${value}<span class="unit"> ${unit}</span></span>
+    <span class="sr-only">${spoken}</span>
+  </span>
+`;
+
+const renderPair = (name: string, { value, unit, spoken }: Figure) => html`
+  <div>
+    <dt>${name}</dt>
+    <dd class="figure">
+      <span aria-hidden="true">${value}<span class="unit"> ${unit}</span></span
+      ><span class="sr-only">${spoken}</span>
+    </dd>
+  </div>
+`;
+
+/** A word and a shape besides the colour. */
+function renderFeel(feel: FeelThreshold | undefined) {
+  if (!feel) return nothing;
+  return html`<span class="feel ${feel.feel}"><i aria-hidden="true"></i>${feel.words}</span>`;
+}
+
+function renderEngine(info: EngineInfo) {
+  const { model } = info;
+  return html`
+    <section class="engine">
+      <h3>Runs on</h3>
+      <p>${info.reason}</p>
+      <dl>
+        <dt>Engine</dt>
+        <dd>${info.engine} ${info.version}${info.worker ? ', in a worker' : ''}</dd>
+        <dt>Device</dt>
+        <dd>${deviceWords(info)}</dd>
+        <dt>Model</dt>
+        <dd>${model.id} ${model.quantization}, ${formatParameters(model.parameters)} parameters</dd>
+        <dt>Weights</dt>
+        <dd>${formatBytes(model.weightBytes)}; KV ${formatBytes(model.kvBytesPerToken)} a token</dd>
+      </dl>
+    </section>
+  `;
+}
+
+function deviceWords({ adapter, threads }: EngineInfo): string {
+  if (adapter) return adapterWords(adapter);
+  if (threads === undefined) return 'CPU';
+  return `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`;
+}
+
+function adapterWords({ vendor, architecture, description, isFallback }: AdapterInfo): string {
+  const name = description === '' ? `${vendor} ${architecture}`.trim() : description;
+  return `${name === '' ? 'GPU' : name}${isFallback ? ' (software, no GPU)' : ''}`;
+}

@@ -1,0 +1,296 @@
+import { css } from 'lit';
+
+export const overlayStyles = css`
+  :host {
+    display: block;
+    z-index: 20;
+  }
+
+  :host(:not([placement='inline'])) {
+    position: fixed;
+    inline-size: fit-content;
+    max-inline-size: calc(100vw - 1.5rem);
+  }
+
+  :host([placement^='top']) {
+    inset-block-start: max(0.75rem, env(safe-area-inset-top));
+  }
+
+  :host([placement^='bottom']) {
+    inset-block-end: max(0.75rem, env(safe-area-inset-bottom));
+  }
+
+  :host([placement$='left']) {
+    inset-inline-start: 0.75rem;
+  }
+
+  :host([placement$='right']) {
+    inset-inline-end: 0.75rem;
+  }
+
+  .frame {
+    background: var(--_raised);
+  }
+
+  :host(:not([placement='inline'])) .frame {
+    display: flex;
+    flex-direction: column;
+    max-block-size: calc(100dvh - 1.5rem);
+    border: 1px solid var(--_line);
+    border-radius: calc(var(--_radius) * 1.25);
+    box-shadow:
+      0 1px 2px light-dark(rgb(15 23 25 / 0.08), rgb(0 0 0 / 0.4)),
+      0 8px 28px light-dark(rgb(15 23 25 / 0.12), rgb(0 0 0 / 0.5));
+    overflow: hidden;
+  }
+
+  :host(:not([placement='inline'])[open]) .frame {
+    inline-size: var(--tg-overlay-inline-size, 22rem);
+    max-inline-size: 100%;
+  }
+
+  /* Opens upwards: the line stays where the pointer is. */
+  :host([placement^='bottom']) .frame {
+    flex-direction: column-reverse;
+  }
+
+  .line {
+    display: flex;
+    align-items: baseline;
+    gap: var(--_space-4);
+    inline-size: 100%;
+    min-block-size: 2.5rem;
+    padding: 0.5rem 0.875rem;
+    border: 0;
+    background: none;
+    font-size: var(--_text-sm);
+    line-height: 1.5;
+    text-align: start;
+    flex: none;
+  }
+
+  .line:hover {
+    background: var(--_sunken);
+  }
+
+  .line:focus-visible {
+    outline-offset: -2px;
+    border-radius: inherit;
+  }
+
+  .line b {
+    font-weight: 650;
+    font-size: var(--_text-md);
+  }
+
+  .pair {
+    display: inline-flex;
+    align-items: baseline;
+    gap: 0.4375rem;
+    min-inline-size: 6em;
+  }
+
+  .name {
+    color: var(--_ink-3);
+    font-size: var(--_text-xs);
+    font-weight: 500;
+    text-decoration: none;
+  }
+
+  .lamp {
+    align-self: center;
+    inline-size: 0.5rem;
+    block-size: 0.5rem;
+    flex: none;
+    margin-inline-end: -0.25rem;
+    border: 1.5px solid var(--_line-strong);
+    border-radius: 50%;
+  }
+
+  .lamp.waiting,
+  .lamp.prefill {
+    border-color: var(--_accent);
+  }
+
+  .lamp.streaming {
+    border-color: var(--_accent);
+    background: var(--_accent);
+  }
+
+  .chevron {
+    align-self: center;
+    margin-inline-start: auto;
+    color: var(--_ink-3);
+    line-height: 0;
+    font-size: 1rem;
+  }
+
+  :host([open]) .chevron {
+    rotate: 180deg;
+  }
+
+  :host([placement^='bottom']) .chevron {
+    rotate: 180deg;
+  }
+
+  :host([placement^='bottom'][open]) .chevron {
+    rotate: 0deg;
+  }
+
+  .card {
+    min-block-size: 0;
+    overflow-y: auto;
+    scrollbar-width: thin;
+  }
+
+  .card:not([hidden]) {
+    border-block-start: 1px solid var(--_line);
+  }
+
+  :host([placement^='bottom']) .card:not([hidden]) {
+    border-block: 0 1px solid var(--_line);
+    border-block-start: 0;
+  }
+
+  .card section {
+    padding: var(--_space-4) 0.875rem;
+  }
+
+  .card section + section {
+    border-block-start: 1px solid var(--_line);
+  }
+
+  h3 {
+    margin: 0;
+    color: var(--_ink-2);
+    font-size: var(--_text-xs);
+    font-weight: 600;
+    line-height: 1.4;
+  }
+
+  .hero {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: baseline;
+    justify-content: space-between;
+    gap: 0 var(--_space-3);
+    margin-block: 0.125rem var(--_space-3);
+  }
+
+  .big {
+    font-size: var(--_text-figure);
+    font-weight: 600;
+    letter-spacing: -0.035em;
+    line-height: 1.1;
+  }
+
+  .big .unit {
+    margin-inline-start: -0.1em;
+    font-size: var(--_text-md);
+    letter-spacing: 0;
+  }
+
+  .state {
+    color: var(--_ink-3);
+    font-size: var(--_text-sm);
+  }
+
+  .feel {
+    display: inline-flex;
+    align-items: center;
+    gap: 0.4375rem;
+    font-size: var(--_text-sm);
+    font-weight: 500;
+  }
+
+  .feel i {
+    inline-size: 0.625rem;
+    block-size: 0.625rem;
+    background: currentColor;
+    border-radius: 50%;
+  }
+
+  .feel.instant,
+  .feel.fluent {
+    color: var(--_good);
+  }
+
+  .feel.noticeable {
+    color: var(--_fair);
+  }
+
+  .feel.noticeable i {
+    border-radius: 1px;
+    rotate: 45deg;
+    scale: 0.85;
+  }
+
+  .feel.slow {
+    color: var(--_poor);
+  }
+
+  .feel.slow i {
+    border-radius: 0;
+    clip-path: polygon(50% 0, 100% 100%, 0 100%);
+  }
+
+  .row {
+    display: flex;
+    justify-content: space-between;
+    gap: var(--_space-3);
+    margin: var(--_space-3) 0 0;
+  }
+
+  .row dt {
+    color: var(--_ink-3);
+    font-size: var(--_text-xs);
+    line-height: 1.4;
+  }
+
+  .row dd {
+    margin: 0;
+    font-size: var(--_text-md);
+    font-weight: 600;
+    line-height: 1.4;
+  }
+
+  .row .unit {
+    font-size: var(--_text-xs);
+  }
+
+  .count {
+    margin: var(--_space-2) 0 0;
+    color: var(--_ink-3);
+    font-size: var(--_text-xs);
+  }
+
+  .words p,
+  .engine p {
+    margin: 0.375rem 0 0;
+    font-size: var(--_text-sm);
+    line-height: 1.5;
+    text-wrap: pretty;
+  }
+
+  .engine p {
+    color: var(--_ink-2);
+  }
+
+  .engine dl {
+    display: grid;
+    grid-template-columns: auto 1fr;
+    gap: 0.25rem var(--_space-4);
+    margin: var(--_space-3) 0 0;
+    font-size: var(--_text-xs);
+  }
+
+  .engine dt {
+    color: var(--_ink-3);
+  }
+
+  .engine dd {
+    margin: 0;
+    overflow-wrap: anywhere;
+    font-variant-numeric: tabular-nums lining-nums;
+  }
+`;

@@ -1,0 +1,222 @@
+import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import { systemClock } from '../../shared/clock.ts';
+import type { Engine } from '../../runtime/engine/engine.ts';
+import { controls } from '../styles/controls.ts';
+import { tokens } from '../styles/tokens.ts';
+import type { TgChat } from '../chat/chat.ts';
+import { formatMs, formatMsPerToken } from '../internal/format.ts';
+import { FrameScheduler } from '../internal/frame-scheduler.ts';
+import { icons } from '../internal/icons.ts';
+import type { TgTimeline } from '../timeline/timeline.ts';
+import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
+import { overlayStyles } from './overlay.styles.ts';
+import { renderCard } from './overlay-card.ts';
+
+/** Digits that change faster than this cannot be read, ms. The strip of ticks follows every frame. */
+const DIGITS_EVERY_MS = 200;
+
+/**
+ * Latency of the model in a corner of the page: one line, which opens to a card. Follows an engine, or a chat for the times at which
+ * text reached the page, or both. Draws only when something has changed, and at most once a frame.
+ *
+ * @summary Live TTFT and ms/token
+ * @csspart line - The one line, a button that opens and closes the card
+ * @csspart card - What the line opens to
+ * @cssproperty --tg-overlay-inline-size - Width of the open card (default 22rem)
+ *
+ * @example
+ * ```ts
+ * overlay.source = document.querySelector('tg-chat');
+ * overlay.engine = engine;
+ * ```
+ */
+export class TgOverlay extends LitElement {
+  static override styles = [tokens, controls, overlayStyles];
+  static override properties = {
+    engine: { attribute: false },
+    source: { attribute: false },
+    open: { type: Boolean, reflect: true },
+    placement: { type: String, reflect: true },
+    figures: { state: true },
+    announcement: { state: true },
+  };
+
+  /** Whose steps and requests are followed, and whose model and device are named. */
+  declare engine: Engine | undefined;
+  /** A chat whose requests are followed as the page sees them. */
+  declare source: TgChat | undefined;
+  /** The card is shown. @default false */
+  declare open: boolean;
+  /** A corner of the window, or `inline` for where the element stands. @default 'bottom-right' */
+  declare placement: 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right' | 'inline';
+  declare private figures: LiveFigures;
+  declare private announcement: string;
+
+  readonly #model = new LiveFiguresModel();
+  readonly #frame = new FrameScheduler(() => this.#draw());
+  #drawnMs = -Infinity;
+  #drawAll = false;
+  #release: (() => void)[] = [];
+
+  constructor() {
+    super();
+    this.open = false;
+    this.placement = 'bottom-right';
+    this.figures = this.#model.read();
+    this.announcement = '';
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    document.addEventListener('visibilitychange', this.#handleVisibility);
+    this.#follow();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    document.removeEventListener('visibilitychange', this.#handleVisibility);
+    this.#unfollow();
+    this.#frame.cancel();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('engine') || changed.has('source')) this.#follow();
+  }
+
+  protected override updated(changed: PropertyValues<this>): void {
+    if (changed.has('open')) this.#drawTicks();
+  }
+
+  #unfollow(): void {
+    for (const release of this.#release.splice(0)) release();
+  }
+
+  #follow(): void {
+    this.#unfollow();
+    if (!this.isConnected) return;
+    if (this.engine) this.#followEngine(this.engine);
+    if (this.source) this.#followChat(this.source);
+  }
+
+  #followEngine({ metrics }: Engine): void {
+    this.#release.push(
+      metrics.on('step', (step) => this.#note(() => this.#model.onStep(step))),
+      metrics.on('request', (request) => {
+        this.#note(() => this.#model.onRequest(request), true);
+      }),
+    );
+  }
+
+  #followChat(chat: TgChat): void {
+    const on = <Type extends keyof HTMLElementEventMap>(
+      type: Type,
+      note: (event: HTMLElementEventMap[Type]) => void,
+      all = true,
+    ) => {
+      const listener = (event: HTMLElementEventMap[Type]) => this.#note(() => note(event), all);
+      chat.addEventListener(type, listener);
+      this.#release.push(() => chat.removeEventListener(type, listener));
+    };
+    on('tg-request-start', () => {
+      this.announcement = '';
+      this.#model.onCall();
+    });
+    on('tg-prefill', (event) => this.#model.onStart(event));
+    on('tg-first-token', ({ ttftMs }) => this.#model.onFirstText(ttftMs));
+    on('tg-tokens', (event) => this.#model.onTokens(event.tokens), false);
+    on('tg-request-end', ({ trace }) => {
+      this.#model.onEnd(trace);
+      this.#announce();
+    });
+    on('tg-error', () => this.#model.onEnd(undefined));
+  }
+
+  /** @param all - the digits too, whenever they were drawn last */
+  #note(change: () => void, all = false): void {
+    change();
+    this.#drawAll ||= all;
+    this.#frame.request();
+  }
+
+  #draw(): void {
+    this.#drawTicks();
+    const nowMs = systemClock.now();
+    if (!this.#drawAll && nowMs - this.#drawnMs < DIGITS_EVERY_MS) return;
+    this.#drawAll = false;
+    this.#drawnMs = nowMs;
+    this.figures = this.#model.read();
+  }
+
+  #drawTicks(): void {
+    const timeline = this.renderRoot.querySelector<TgTimeline>('tg-timeline');
+    if (timeline) timeline.gapsMs = [...this.#model.gapsMs];
+  }
+
+  /** Once an answer; in words. */
+  #announce(): void {
+    const { ttftMs, latency } = this.#model.read();
+    if (ttftMs === undefined) return;
+    const perToken = latency.p50Ms === undefined ? '' : `, ${formatMsPerToken(latency.p50Ms).spoken}`;
+    this.announcement = `First token after ${formatMs(ttftMs).spoken}${perToken}.`;
+  }
+
+  readonly #handleVisibility = () => {
+    if (document.hidden) this.#model.onHidden();
+  };
+
+  readonly #handleToggle = () => {
+    this.open = !this.open;
+  };
+
+  #renderLine() {
+    const { ttftMs, latency, phase } = this.figures;
+    const first = formatMs(ttftMs);
+    const token = formatMsPerToken(phase === 'streaming' ? latency.nowMs : latency.p50Ms);
+    return html`
+      <button
+        type="button"
+        class="line"
+        part="line"
+        aria-expanded=${this.open}
+        aria-controls="card"
+        @click=${this.#handleToggle}
+      >
+        <span class="lamp ${phase}" aria-hidden="true"></span>
+        <span class="pair">
+          <abbr class="name" title="Time to first token">TTFT</abbr>
+          <span class="figure">
+            <b aria-hidden="true">${first.value}</b><span class="unit" aria-hidden="true"> ${first.unit}</span>
+            <span class="sr-only">${first.spoken}</span>
+          </span>
+        </span>
+        <span class="pair">
+          <span class="figure">
+            <b aria-hidden="true">${token.value}</b><span class="unit" aria-hidden="true"> ${token.unit}</span>
+            <span class="sr-only">${token.spoken}</span>
+          </span>
+        </span>
+        <span class="chevron">${icons.chevron}</span>
+      </button>
+    `;
+  }
+
+  protected override render() {
+    return html`
+      <section class="frame" aria-label="Latency">
+        ${this.#renderLine()}
+        <div id="card" class="card" part="card" ?hidden=${!this.open}>
+          ${this.open ? renderCard(this.figures, this.engine?.info) : nothing}
+        </div>
+      </section>
+      <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>
+    `;
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'tg-overlay': TgOverlay;
+  }
+}
+
+if (!customElements.get('tg-overlay')) customElements.define('tg-overlay', TgOverlay);

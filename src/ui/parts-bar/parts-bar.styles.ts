@@ -1,0 +1,83 @@
+import { css } from 'lit';
+
+export const partsBarStyles = css`
+  :host {
+    display: block;
+  }
+
+  .bar {
+    display: flex;
+    gap: 1px;
+    block-size: 0.625rem;
+    border-radius: 0.1875rem;
+    background: var(--_sunken);
+    overflow: hidden;
+  }
+
+  .bar i {
+    flex-basis: 0;
+    min-inline-size: 2px;
+  }
+
+  i {
+    background: var(--_ink-3);
+  }
+
+  i.queue {
+    background: var(--_part-queue);
+  }
+
+  i.tokenize {
+    background: var(--_part-tokenize);
+  }
+
+  i.cache {
+    background: var(--_part-cache);
+  }
+
+  i.prefill {
+    background: var(--_part-prefill);
+  }
+
+  i.sample {
+    background: var(--_part-sample);
+  }
+
+  i.delivery {
+    background: var(--_part-delivery);
+  }
+
+  dl {
+    display: grid;
+    grid-template-columns: 1fr 1fr;
+    gap: 0.125rem var(--_space-5);
+    margin: var(--_space-3) 0 0;
+    font-size: var(--_text-xs);
+  }
+
+  dl div {
+    display: flex;
+    justify-content: space-between;
+    gap: var(--_space-2);
+  }
+
+  dt {
+    display: flex;
+    align-items: center;
+    gap: 0.4375rem;
+    color: var(--_ink-2);
+    white-space: nowrap;
+  }
+
+  dt i {
+    inline-size: 0.5rem;
+    block-size: 0.5rem;
+    border-radius: 0.125rem;
+    flex: none;
+  }
+
+  dd {
+    margin: 0;
+    font-weight: 500;
+  }
+`;
