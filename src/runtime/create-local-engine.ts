@@ -11,7 +11,6 @@ import { createEngineFromParts } from './engine/local-engine.ts';
 import { loadHubText } from './load-hub-text.ts';
 import { resolveModel } from './models/catalog.ts';
 import type { ModelSource } from './models/source.ts';
-import { createTokenDecoder } from './text/token-decoder.ts';
 
 /** Where files lie that are not the model's, for pages whose bundler does not find them. */
 export interface EngineAssets extends OrtAssets {
@@ -99,7 +98,6 @@ function assemble(backend: OnnxBackend, text: Awaited<ReturnType<typeof loadHubT
     backend,
     tokenizer: text.tokenizer,
     encodePrompt: text.encodePrompt,
-    createDecoder: () => createTokenDecoder(text.tokenizer),
     defaults: text.defaults,
     clock: systemClock,
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,

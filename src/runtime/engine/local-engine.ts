@@ -1,24 +1,23 @@
 import type { Clock } from '../../shared/clock.ts';
 import { abortError, isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import { EventQueue } from '../../shared/event-queue.ts';
-import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
+import type { GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Backend } from '../backends/backend.ts';
+import type { PromptInput } from '../text/encode-prompt.ts';
+import { createTokenDecoder } from '../text/token-decoder.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { invalid } from './check.ts';
 import { contextOverflow } from './context-overflow.ts';
 import type { Engine, EngineMetrics } from './engine.ts';
 import { MetricsEmitter } from './metrics-emitter.ts';
-import { OutputText, type TokenDecoder } from './output-text.ts';
+import { OutputText } from './output-text.ts';
 import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
 import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
 import { TraceRecord } from './trace-record.ts';
 import { validateInput, validateRequest, type CheckedRequest, type RequestLimits } from './validate-request.ts';
-
-/** What the prompt's ids are made from. */
-export type PromptText = { messages: readonly ChatMessage[] } | { prompt: string };
 
 /** The parts of a {@link LocalEngine}. */
 export interface LocalEngineParts {
@@ -26,9 +25,7 @@ export interface LocalEngineParts {
   backend: Backend;
   tokenizer: Tokenizer;
   /** Applies the chat template and tokenizes; at most one BOS, as the model wants it. */
-  encodePrompt: (input: PromptText) => readonly number[] | Promise<readonly number[]>;
-  /** A fresh decoder for one answer. */
-  createDecoder: () => TokenDecoder;
+  encodePrompt: (input: PromptInput) => readonly number[] | Promise<readonly number[]>;
   /** @default none: greedy */
   defaults?: SamplingDefaults;
   clock: Clock;
@@ -103,7 +100,7 @@ export class LocalEngine implements Engine {
     return queue;
   }
 
-  async countTokens(input: PromptText): Promise<number> {
+  async countTokens(input: PromptInput): Promise<number> {
     if (this.#ended) throw this.#ended;
     const fields = typeof input === 'object' ? { ...(input as object) } : {};
     // Counting is what a page does to see whether a text fits, so one that does not is no error here.
@@ -141,13 +138,15 @@ export class LocalEngine implements Engine {
     const promptTokens = 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
     if (promptTokens.length === 0) throw invalid(Object.keys(input)[0]!, 'gives no tokens', 'give some text');
     if (promptTokens.length >= contextTokens) throw contextOverflow(promptTokens.length, contextTokens);
-    const { defaults = {}, drawSeed = randomSeed, tokenizer, createDecoder } = this.#parts;
+    const { defaults = {}, drawSeed = randomSeed, tokenizer } = this.#parts;
+    // An answer to a chat begins a text; one to raw text or ids goes on in the middle of it.
+    const decoder = createTokenDecoder(tokenizer, { continuesText: !('messages' in input) });
     return {
       promptTokens,
       maxTokens: Math.min(checked.maxTokens ?? Infinity, contextTokens - promptTokens.length),
       stopIds: new Set([...checked.stopTokenIds, ...(checked.ignoreEos ? [] : tokenizer.endIds)]),
       options: { sampling: mergeSampling(checked.sampling, defaults, drawSeed), logprobs: checked.logprobs },
-      text: new OutputText(createDecoder(), checked.stop),
+      text: new OutputText(decoder, checked.stop),
     };
   }
 

@@ -1,11 +1,5 @@
+import type { TokenDecoder } from '../text/token-decoder.ts';
 import { StopMatcher, type StopMatch } from './stop-matcher.ts';
-
-/** Token ids to text, one after the other; never gives a torn character. */
-export interface TokenDecoder {
-  push(id: number): string;
-  /** What is left at the end; bytes that form no character become U+FFFD. */
-  flush(): string;
-}
 
 /** The text of one answer: decoded token by token, up to the first stop string. */
 export class OutputText {

@@ -14,12 +14,12 @@ export interface RequestLimits {
 }
 
 /** Where the prompt comes from: exactly one of the three. */
-export type PromptInput =
+export type RequestInput =
   { messages: readonly ChatMessage[] } | { prompt: string } | { promptTokens: readonly number[] };
 
 /** A request whose every field has been checked, copied (a caller may change its object while the request waits) and filled in. */
 export interface CheckedRequest {
-  input: PromptInput;
+  input: RequestInput;
   /** As given; the model's defaults are not merged in yet. */
   sampling: SamplingParams;
   /** Absent: what is left of the context. */
@@ -72,7 +72,7 @@ export function validateRequest(request: unknown, limits: RequestLimits): Checke
 }
 
 /** @throws TokenglassError like {@link validateRequest} */
-export function validateInput(fields: Readonly<Record<string, unknown>>, limits: RequestLimits): PromptInput {
+export function validateInput(fields: Readonly<Record<string, unknown>>, limits: RequestLimits): RequestInput {
   const { messages, prompt, promptTokens } = fields;
   const given = Object.entries({ messages, prompt, promptTokens }).filter(([, value]) => value !== undefined);
   if (given.length !== 1) {

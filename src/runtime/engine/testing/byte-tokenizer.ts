@@ -41,12 +41,3 @@ export function encodeBytePrompt(input: { messages: readonly ChatMessage[] } | {
 }
 
 export const bytesOf = (text: string): number[] => [...new TextEncoder().encode(text)];
-
-/** A decoder over the byte tokenizer, by the platform's own incremental UTF-8 decoder. */
-export function createByteDecoder(): { push: (id: number) => string; flush: () => string } {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  return {
-    push: (id) => decoder.decode(byteTokenizer.tokenBytes(id), { stream: true }),
-    flush: () => decoder.decode(),
-  };
-}

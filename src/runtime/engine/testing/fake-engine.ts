@@ -1,6 +1,6 @@
 import { systemClock } from '../../../shared/clock.ts';
 import { LocalEngine, type LocalEngineParts } from '../local-engine.ts';
-import { byteTokenizer, createByteDecoder, encodeBytePrompt } from './byte-tokenizer.ts';
+import { byteTokenizer, encodeBytePrompt } from './byte-tokenizer.ts';
 import { FakeBackend, type FakeBackendOptions } from './fake-backend.ts';
 
 /** A LocalEngine over a {@link FakeBackend} and the byte tokenizer. */
@@ -14,7 +14,6 @@ export function createFakeEngine(
     backend,
     tokenizer: byteTokenizer,
     encodePrompt: encodeBytePrompt,
-    createDecoder: createByteDecoder,
     clock,
     info: { engine: 'fake', version: '0', model: backend.info.model, reason: 'It is a test.', worker: false },
     ...parts,
