@@ -15,9 +15,7 @@ export interface Environment {
 
 interface UserAgentData {
   platform: string;
-  getHighEntropyValues(
-    hints: string[],
-  ): Promise<{
+  getHighEntropyValues(hints: string[]): Promise<{
     fullVersionList?: { brand: string; version: string }[];
     platformVersion?: string;
     architecture?: string;

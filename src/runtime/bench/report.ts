@@ -1,5 +1,5 @@
 import type { GpuCallCounts } from './gpu-calls.ts';
-import type { Summary } from '../metrics/percentile.ts';
+import type { Summary } from '../metrics/summary.ts';
 import type { Environment } from './environment.ts';
 import type { Sample } from './sample.ts';
 

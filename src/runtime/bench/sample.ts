@@ -2,6 +2,11 @@ import { systemClock, type Clock } from '../../shared/clock.ts';
 import type { FinishReason, GenerateRequest } from '../../shared/generation.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Engine } from '../engine/engine.ts';
+import { e2e } from '../metrics/e2e.ts';
+import { itl } from '../metrics/itl.ts';
+import { prefillRate } from '../metrics/rates.ts';
+import { tpot } from '../metrics/tpot.ts';
+import { ttft, ttftParts, type TtftParts } from '../metrics/ttft.ts';
 
 /** One request as it was measured: the raw material of every figure in a report. */
 export interface Sample {
@@ -15,7 +20,7 @@ export interface Sample {
   outputTokens: number;
   finishReason: FinishReason;
   ttftMs?: number;
-  ttftPartsMs?: Readonly<Record<string, number | undefined>>;
+  ttftParts?: TtftParts;
   itlMs: readonly number[];
   tpotMs?: number;
   e2eMs?: number;
@@ -51,4 +56,33 @@ export async function measureRequest(
     } else if (event.type === 'end') return { trace: event.trace, finishReason: event.finishReason, text, ids };
   }
   throw new TypeError('Cannot measure the request: the engine ended it without an end event');
+}
+
+/** The metrics of a request, as plain data that a report can hold. */
+export function toSample(
+  { trace, finishReason, text, ids }: Measured,
+  { index, warmUp, runStartMs }: { index: number; warmUp: boolean; runStartMs: number },
+): Sample {
+  const optional = {
+    ttftMs: ttft(trace),
+    ttftParts: ttftParts(trace),
+    tpotMs: tpot(trace),
+    e2eMs: e2e(trace),
+    prefillTokensPerSecond: prefillRate(trace),
+  };
+  return {
+    index,
+    warmUp,
+    hidden: trace.hidden,
+    promptTokens: trace.usage.promptTokens,
+    cachedTokens: trace.usage.cachedTokens,
+    outputTokens: trace.usage.completionTokens,
+    finishReason,
+    itlMs: itl(trace),
+    ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<Sample>),
+    calledMs: trace.marks.calledMs - runStartMs,
+    tokenTimesMs: trace.tokenTimesMs.map((atMs) => atMs - runStartMs),
+    text,
+    ids,
+  };
 }
