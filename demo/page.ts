@@ -1,6 +1,7 @@
 import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
 import { isTokenglassError, TokenglassError } from '../src/index.ts';
 import { formatBytes, formatParameters } from '../src/ui/index.ts';
+import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions, type PageOptions } from './page-options.ts';
 import { wireTheme } from './theme.ts';
 
@@ -10,6 +11,8 @@ export interface TokenglassPage {
   engine: Engine | undefined;
   /** The first load. */
   ready: Promise<Engine>;
+  /** One question past the chat, once the model is loaded. */
+  ask: (question: string, options?: AskOptions) => Promise<Answer>;
 }
 
 declare global {
@@ -48,7 +51,11 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   overlay.open = matchMedia('(width >= 64rem)').matches;
   select.value = options.engine;
 
-  const page: TokenglassPage = { engine: undefined, ready: undefined as unknown as Promise<Engine> };
+  const page: TokenglassPage = {
+    engine: undefined,
+    ready: undefined as unknown as Promise<Engine>,
+    ask: async (question, askOptions) => ask(await page.ready, question, askOptions),
+  };
   let current: AbortController | undefined;
 
   const start = async (wanted: PageOptions): Promise<Engine> => {

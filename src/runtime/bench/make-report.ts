@@ -41,7 +41,7 @@ function flatFigures(runs: readonly Run[]): Record<string, number> {
       for (const rank of ['p50', 'p95', 'p99'] as const) put(`${name}.${rank}`, figures[name]?.[rank]);
     }
     put('systemTokensPerSecond', figures.systemTokensPerSecond);
-    for (const [name, value] of Object.entries(gpuCallsPerToken ?? {})) put(`gpuCallsPerToken.${name}`, value);
+    for (const [name, value] of Object.entries<number>({ ...gpuCallsPerToken })) put(`gpuCallsPerToken.${name}`, value);
   }
   return flat;
 }
