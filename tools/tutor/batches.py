@@ -6,9 +6,9 @@ from bpe import ASSISTANT, BOS, END
 
 TOKENS = 2560  # of a batch, padding included
 # How often a batch is of a kind. `head` rows stop early in the answer: most of what is to be learned, which answer it is, lies there.
-KINDS = {"head": 0.36, "full": 0.38, "multi": 0.20, "long": 0.06}
+KINDS = {"head": 0.42, "full": 0.34, "multi": 0.19, "long": 0.05}
 POOL = {"head": 400, "full": 160, "multi": 60, "long": 12}  # rows drawn at a time, to be sorted by length
-HEAD = 20          # answer tokens in a `head` row
+HEAD = 12          # answer tokens in a `head` row
 PROMPT_WEIGHT = 0.1  # loss weight of what the user and the system say
 LEAD, LEAD_WEIGHT = 6, 3.0  # the first tokens of an answer count more: they choose the answer
 

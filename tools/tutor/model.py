@@ -19,7 +19,7 @@ class Shape:
     heads: int = 4
     kv_heads: int = 2
     head_dim: int = 64
-    ffn: int = 768
+    ffn: int = 512
     context: int = 2048
     eps: float = 1e-5
     theta: float = 10000.0

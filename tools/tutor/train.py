@@ -1,8 +1,7 @@
-"""Trains the built-in model. `python3 train.py --steps N` writes build/tokenizer.json, build/checkpoint.pt and build/train.log."""
+"""Trains the built-in model. `python3 train.py` writes build/tokenizer.json, build/checkpoint.pt and build/train.log."""
 
 import argparse
 import json
-import math
 import os
 import random
 import time
@@ -18,14 +17,14 @@ from model import Shape, Tutor
 
 BUILD = Path(__file__).parent / "build"
 SEED = 20260101
+WARM_UP = 100
 
 
-def learning_rate(step, steps, peak):
-    """Linear warm-up, then a cosine down to 2 % of the peak."""
-    warm = min(150, steps // 10)
-    if step < warm:
-        return peak * (step + 1) / warm
-    return peak * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))))
+def learning_rate(step, stable, decay, peak):
+    """Linear warm-up, then constant, then linearly down to 2 % of the peak in the last `decay` steps."""
+    if step < WARM_UP:
+        return peak * (step + 1) / WARM_UP
+    return peak * max(0.02, 1 - 0.98 * max(0, step - stable) / decay)
 
 
 def loss_of(model, ids, weights):
@@ -45,18 +44,19 @@ def optimiser(model, peak):
     return torch.optim.AdamW(groups, lr=peak, betas=(0.9, 0.98), eps=1e-9)
 
 
-def save(model, step, steps, seconds, target):
+def save(model, optimiser_, step, seconds, target):
     """Writes a checkpoint; the rename makes it whole or absent."""
     part = target.with_suffix(".part")
-    torch.save({"weights": model.state_dict(), "step": step, "steps": steps, "seconds": seconds}, part)
+    torch.save({"weights": model.state_dict(), "optimiser": optimiser_.state_dict(), "step": step, "seconds": seconds}, part)
     os.replace(part, target)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=2600)
+    parser.add_argument("--stable", type=int, default=2000, help="steps before the learning rate falls; a file build/finish ends them early")
+    parser.add_argument("--decay", type=int, default=700, help="steps of falling learning rate, in which weights are used as Q4_0")
     parser.add_argument("--rate", type=float, default=2e-3, help="peak learning rate")
-    parser.add_argument("--quantised-from", type=float, default=0.6, help="share of the steps after which weights are used as Q4_0")
+    parser.add_argument("--resume", action="store_true", help="go on from build/checkpoint.pt")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--build", type=Path, default=BUILD)
     args = parser.parse_args()
@@ -76,31 +76,37 @@ def main():
     steps_of = optimiser(model, args.rate)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(corpus.intents)} intents", flush=True)
 
+    first, before = 0, 0.0
+    if args.resume:
+        saved = torch.load(args.build / "checkpoint.pt")
+        model.load_state_dict(saved["weights"])
+        steps_of.load_state_dict(saved["optimiser"])
+        first, before = saved["step"], saved["seconds"]
+        rng = random.Random(SEED + first)
     source = batches(corpus, tokenizer, rng, shape.context)
-    begin, seen, useful, mean, quantised = time.time(), 0, 0, None, False
-    for step in range(args.steps):
-        if not quantised and step >= args.quantised_from * args.steps:
-            quantised = True
-            save(model, step, args.steps, time.time() - begin, args.build / "before-quantisation.pt")
+    begin, seen, mean, stable, step = time.time() - before, 0, None, args.stable, first
+    while step < stable + args.decay:
+        if step < stable and (args.build / "finish").exists():
+            stable = step
+        if step >= stable and not model.embed.on:
+            save(model, steps_of, step, time.time() - begin, args.build / "before-quantisation.pt")
             model.quantise(True)
-        rate = learning_rate(step, args.steps, args.rate)
         for group in steps_of.param_groups:
-            group["lr"] = rate
+            group["lr"] = learning_rate(step, stable, args.decay, args.rate)
         ids, weights = next(source)
         loss = loss_of(model, ids, weights)
         steps_of.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         steps_of.step()
+        step += 1
         seen += ids.numel()
-        useful += int((weights > 0).sum())
         mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
-        if step % 20 == 0 or step == args.steps - 1:
-            seconds = time.time() - begin
-            print(json.dumps({"step": step, "loss": round(mean, 4), "rate": round(rate, 6), "tokens": seen, "useful": useful, "seconds": round(seconds),
-                              "tokens_per_s": round(seen / seconds), "q4": quantised}), flush=True)
-        if step % 100 == 99 or step == args.steps - 1:
-            save(model, step + 1, args.steps, time.time() - begin, args.build / "checkpoint.pt")
+        if step % 20 == 0:
+            print(json.dumps({"step": step, "stable": stable, "loss": round(mean, 4), "rate": steps_of.param_groups[0]["lr"],
+                              "tokens": seen, "seconds": round(time.time() - begin), "q4": model.embed.on}), flush=True)
+        if step % 100 == 0 or step == stable + args.decay:
+            save(model, steps_of, step, time.time() - begin, args.build / "checkpoint.pt")
 
 
 if __name__ == "__main__":
