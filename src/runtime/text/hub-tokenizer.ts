@@ -8,7 +8,6 @@ import {
   asObject,
   dropsLeadingSpace,
   isByteLevel,
-  listParts,
   listTokens,
   readTokenizerJson,
   type HubTokenizerFiles,
@@ -16,6 +15,7 @@ import {
 } from './hub-files.ts';
 import { createBpeEncoder, createUnigramEncoder, type EncodeWord } from './hub-model.ts';
 import { findHubSpecial, type HubSpecial } from './hub-special.ts';
+import { adaptPreTokenizer } from './hub-pre-tokenizer.ts';
 import { SPACE_MARK } from './marked-words.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { toWellFormed } from './well-formed.ts';
@@ -153,20 +153,13 @@ class HubTokenizer implements Tokenizer {
 /** The library's tokenizer, without BPE merges (the slow part of loading, which is ours) and without added tokens. */
 function createLibraryTokenizer(json: HubTokenizerJson, config: object): HuggingFaceTokenizer {
   const model = json.model.type === 'BPE' ? { type: 'BPE', vocab: {}, merges: [] } : json.model;
-  // The library knows `prepend_scheme` only; older files say the same with `add_prefix_space`.
-  const preTokenizer = structuredClone(json.preTokenizer);
-  for (const part of listParts(preTokenizer)) {
-    if (part['type'] === 'Metaspace' && part['add_prefix_space'] === false && part['prepend_scheme'] === undefined) {
-      Object.assign(part, { prepend_scheme: 'never' });
-    }
-  }
   try {
     return new HuggingFaceTokenizer(
       {
         model,
         added_tokens: [],
         normalizer: json.normalizer,
-        pre_tokenizer: preTokenizer,
+        pre_tokenizer: adaptPreTokenizer(json.preTokenizer),
         post_processor: null,
         decoder: null,
       },

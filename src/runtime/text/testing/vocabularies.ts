@@ -1,4 +1,5 @@
-import type { GgufTestValue } from './write-gguf.ts';
+/** A metadata value as the reader of GGUF gives it. */
+export type MetadataValue = string | number | boolean | readonly string[] | Int32Array | Float32Array;
 
 /** The parts of a `tokenizer.json` that a GGUF conversion reads. */
 export interface TestTokenizerJson {
@@ -17,9 +18,9 @@ export function toByteLevelMetadata(
   { model, added_tokens }: TestTokenizerJson,
   pre: string,
   special: Readonly<Record<string, number | boolean>> = {},
-): Map<string, GgufTestValue> {
+): Map<string, MetadataValue> {
   const { tokens, types } = listTokens(model.vocab, added_tokens);
-  return new Map<string, GgufTestValue>([
+  return new Map<string, MetadataValue>([
     ['tokenizer.ggml.model', 'gpt2'],
     ['tokenizer.ggml.pre', pre],
     ['tokenizer.ggml.tokens', tokens],
@@ -33,7 +34,7 @@ export function toByteLevelMetadata(
 export function toSentencePieceMetadata(
   { model, added_tokens }: TestTokenizerJson,
   special: Readonly<Record<string, number | boolean>> = {},
-): Map<string, GgufTestValue> {
+): Map<string, MetadataValue> {
   const { tokens, types } = listTokens(model.vocab, added_tokens);
   const scores = new Float32Array(tokens.length);
   let score = 0;
@@ -42,7 +43,7 @@ export function toSentencePieceMetadata(
     if (text === '<unk>') types[id] = UNKNOWN;
     if (types[id] === NORMAL) scores[id] = score--;
   });
-  return new Map<string, GgufTestValue>([
+  return new Map<string, MetadataValue>([
     ['tokenizer.ggml.model', 'llama'],
     ['tokenizer.ggml.tokens', tokens],
     ['tokenizer.ggml.token_type', types],
@@ -64,9 +65,6 @@ function listTokens(vocab: Record<string, number>, added: TestTokenizerJson['add
   return { tokens, types };
 }
 
-function specialEntries(special: Readonly<Record<string, number | boolean>>): [string, GgufTestValue][] {
-  return Object.entries(special).map(([key, value]) => [
-    `tokenizer.ggml.${key}`,
-    typeof value === 'boolean' ? value : { u32: value },
-  ]);
+function specialEntries(special: Readonly<Record<string, number | boolean>>): [string, MetadataValue][] {
+  return Object.entries(special).map(([key, value]) => [`tokenizer.ggml.${key}`, value]);
 }
