@@ -62,3 +62,8 @@ export function nextEvent<Type extends keyof EngineEvents>(engine: Engine, type:
     });
   });
 }
+
+/** Lets everything run that is ready: more tasks than any chain of promises here takes. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve));
+}
