@@ -1,5 +1,5 @@
 import { defineConfig } from 'vite';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Every HTML page of the demo is an entry. */
@@ -18,11 +18,14 @@ const headers = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')) as { version: string };
+
 /** The demo: multi-page, relative URLs, so that it can be served from any folder. */
 export default defineConfig({
   root: 'demo',
   base: './',
   publicDir: false,
+  define: { __TOKENGLASS_VERSION__: JSON.stringify(version) },
   server: { headers, host: '127.0.0.1', fs: { allow: ['..'] } },
   preview: { headers, host: '127.0.0.1' },
   worker: { format: 'es' },
@@ -34,6 +37,6 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
-    rollupOptions: { input: pages(join(import.meta.dirname, 'demo')) },
+    rolldownOptions: { checks: { pluginTimings: false }, input: pages(join(import.meta.dirname, 'demo')) },
   },
 });
