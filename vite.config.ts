@@ -37,6 +37,6 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
-    rolldownOptions: { checks: { pluginTimings: false }, input: pages(join(import.meta.dirname, 'demo')) },
+    rolldownOptions: { checks: { bundlerTimings: false }, input: pages(join(import.meta.dirname, 'demo')) },
   },
 });
