@@ -25,6 +25,8 @@ const DISPOSE_LIMIT_MS = 2000;
 interface Pending {
   queue: EventQueue<TokenEvent>;
   stamps: DeliveryStamps;
+  /** Takes the listener off the caller's signal, which may outlive the request. */
+  release: () => void;
   requestId?: string;
 }
 
@@ -93,17 +95,24 @@ class WorkerEngine implements Engine {
   }
 
   generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent> {
-    const calledMs = request.calledAtMs ?? this.#clock.now();
+    // Untyped code may give anything; what is no object goes as it is, for the engine to refuse by name.
+    const given: unknown = request;
+    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+    const calledMs = (isObject ? request.calledAtMs : undefined) ?? this.#clock.now();
     const id = this.#nextId++;
     const onAbort = (): void => this.#send({ type: 'abort', id });
     const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort, ...(signal && { signal }) });
     if (signal?.aborted) queue.end(abortError(signal));
     else if (this.#closed.signal.aborted) queue.end(this.#closed.signal.reason);
     else {
-      this.#requests.set(id, { queue, stamps: new DeliveryStamps(this.#clock, calledMs) });
+      this.#requests.set(id, {
+        queue,
+        stamps: new DeliveryStamps(this.#clock, calledMs),
+        release: () => signal?.removeEventListener('abort', onAbort),
+      });
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
-        this.#send({ type: 'generate', id, request: { ...request, calledAtMs: calledMs } });
+        this.#send({ type: 'generate', id, request: isObject ? { ...request, calledAtMs: calledMs } : request });
       } catch (cause) {
         this.#requests.delete(id);
         queue.end(
@@ -160,6 +169,7 @@ class WorkerEngine implements Engine {
   #onDone({ id, error }: Extract<FromHost, { type: 'done' }>): void {
     const pending = this.#requests.get(id);
     this.#requests.delete(id);
+    pending?.release();
     if (error) pending?.queue.end(fromWireError(error));
     else pending?.queue.end();
   }
@@ -247,7 +257,10 @@ class WorkerEngine implements Engine {
   /** Rejects everything pending, and everything later, with `reason`. */
   #end(reason: unknown): void {
     this.#closed.abort(reason);
-    for (const { queue } of this.#requests.values()) queue.end(reason);
+    for (const { queue, release } of this.#requests.values()) {
+      release();
+      queue.end(reason);
+    }
     this.#requests.clear();
   }
 

@@ -1,0 +1,7 @@
+import { engineContract } from '../runtime/engine/testing/engine-contract.ts';
+import { connectEngine } from './client.ts';
+
+engineContract('worker client', () => {
+  const worker = new Worker(new URL('./testing/fake.worker.ts', import.meta.url), { type: 'module' });
+  return connectEngine(worker, { model: 'fake' }, { onClosed: () => worker.terminate() });
+});
