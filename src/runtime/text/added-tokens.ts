@@ -18,14 +18,14 @@ export interface AddedToken {
 export class AddedTokenSplitter {
   readonly #tokens: readonly AddedToken[];
   readonly #trie: TextTrie;
+  readonly #lengths: readonly number[];
 
+  /** @param textOf what to look for; the content of the token unless it is looked for in normalized text */
   constructor(tokens: readonly AddedToken[], textOf: (token: AddedToken) => string = ({ content }) => content) {
     this.#tokens = tokens;
     this.#trie = new TextTrie(tokens.map(textOf));
     this.#lengths = tokens.map((token) => textOf(token).length);
   }
-
-  readonly #lengths: readonly number[];
 
   /** The fragments of `text`, none of them empty. */
   split(text: string): Fragment[] {

@@ -110,7 +110,7 @@ describe('createHubTokenizer', () => {
     const tokenizer = createHubTokenizer({
       tokenizerJson: {
         model: { type: 'Unigram', unk_id: 0, vocab },
-        added_tokens: [{ id: 1, content: '</s>', special: true }],
+        added_tokens: [],
         pre_tokenizer: metaspace,
         decoder: metaspace,
       },

@@ -1,6 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { TokenglassError } from '../../shared/errors.ts';
-import { AddedTokenSplitter } from './added-tokens.ts';
+import { AddedTokenSplitter, type AddedToken } from './added-tokens.ts';
 import { fromByteAlphabet } from './byte-alphabet.ts';
 import { parseByteToken } from './byte-tokens.ts';
 import type { Fragment } from './control-splitter.ts';
@@ -82,12 +82,12 @@ class HubTokenizer implements Tokenizer {
     this.#addedIds = new Set(json.addedTokens.map(({ id }) => id));
 
     const isControl = ({ id }: { id: number }) => special.controlIds.has(id);
-    const isNormalized = (token: { id: number; normalized: boolean }) =>
-      token.normalized && library.normalizer !== null && !isControl(token);
-    const raw = json.addedTokens.filter((token) => !isNormalized(token));
+    const isNormalized = (token: AddedToken) => token.normalized && library.normalizer !== null && !isControl(token);
+    const added = [...json.addedTokens, ...this.#findUnlistedControls()];
+    const raw = added.filter((token) => !isNormalized(token));
     this.#allSplitter = new AddedTokenSplitter(raw);
     this.#plainSplitter = new AddedTokenSplitter(raw.filter((token) => !isControl(token)));
-    this.#normalizedSplitter = new AddedTokenSplitter(json.addedTokens.filter(isNormalized), ({ content }) =>
+    this.#normalizedSplitter = new AddedTokenSplitter(added.filter(isNormalized), ({ content }) =>
       this.#normalize(content),
     );
     this.controlTexts = raw.filter(isControl).map(({ content }) => content);
@@ -122,6 +122,14 @@ class HubTokenizer implements Tokenizer {
 
   isControl(id: number): boolean {
     return this.#parts.special.controlIds.has(id);
+  }
+
+  /** Control tokens that the vocabulary has and `added_tokens` does not list (`</s>` of some Unigram models). */
+  #findUnlistedControls(): AddedToken[] {
+    const { special, tokens } = this.#parts;
+    return [...special.controlIds]
+      .filter((id) => !this.#addedIds.has(id) && tokens[id] !== undefined)
+      .map((id) => ({ id, content: tokens[id]!, special: true, lstrip: false, rstrip: false, normalized: false }));
   }
 
   #encodeFragments(fragments: readonly Fragment[]): number[] {
