@@ -36,7 +36,7 @@ export function resolveModel(model: string, assets: { tutorBaseUrl?: string } = 
 }
 
 function asUrl(model: string): URL | undefined {
-  if (!/^(?:[a-z][a-z0-9+.-]*:|\.{0,2}\/)/i.test(model)) return undefined;
+  if (!/^(?:https?:|\.{0,2}\/)/i.test(model)) return undefined;
   const page = typeof location === 'undefined' ? undefined : location.href;
   return URL.canParse(model, page) ? new URL(model, page) : undefined;
 }

@@ -206,7 +206,7 @@ function modelInfo(options: OnnxBackendOptions, session: OnnxSession, files: Onn
     headDim: session.layout.headDim,
     vocabSize: session.vocabSize,
     contextTokens: Math.min(options.contextTokens ?? most, config.contextTokens),
-    parameters: graph.parameters,
+    parameters: graph.parameters - (config.tiesEmbeddings ? graph.embeddingParameters : 0),
     weightBytes: graph.weightBytes,
     kvBytesPerToken: perToken,
     fingerprint: files.fingerprint,

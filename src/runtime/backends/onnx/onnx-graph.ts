@@ -5,6 +5,8 @@ import { protoFields, protoNumbers } from './protobuf.ts';
 export interface OnnxGraphSummary {
   /** Weights of the model, each counted once however it is quantised; scales, zero points and rotary tables are not counted. */
   parameters: number;
+  /** Those of them in an embedding table that no other operator uses; a tied model has them a second time in its output matrix. */
+  embeddingParameters: number;
   /** Bytes of all initializers, scales and tables included. */
   weightBytes: number;
   /** Paths of external data, relative to the model file, as the file names them. */
@@ -72,6 +74,7 @@ function summarize(graph: Uint8Array): OnnxGraphSummary {
   const external = all.flatMap(({ externalFile }) => (externalFile === undefined ? [] : [externalFile]));
   return {
     parameters: [...sizes.values()].reduce((sum, size) => sum + size, 0),
+    embeddingParameters: sizes.get(embeddingTable(nodes) ?? '') ?? 0,
     weightBytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
     externalFiles: [...new Set(external)],
   };
@@ -91,6 +94,13 @@ function parameterCounts(initializers: ReadonlyMap<string, Initializer>, nodes: 
     if (weight?.dataType === 2) counts.set(weight.name, (weight.elements * 8) / bits);
   }
   return counts;
+}
+
+/** Name of the initializer that token ids are looked up in, if it serves nothing else. */
+function embeddingTable(nodes: readonly Node[]): string | undefined {
+  const lookup = nodes.find(({ op, inputs }) => /^Gather/.test(op) && inputs[1] === 'input_ids');
+  const users = nodes.filter(({ inputs }) => lookup && inputs.includes(lookup.inputs[0]!));
+  return users.length === 1 ? lookup?.inputs[0] : undefined;
 }
 
 const utf8 = new TextDecoder();

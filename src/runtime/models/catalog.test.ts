@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import { createBuiltInSource } from './builtin.ts';
+import { resolveModel } from './catalog.ts';
+
+describe('resolveModel', () => {
+  it('resolveModel: tutor is built in, in both formats', () => {
+    const { source, gguf, onnx } = resolveModel('tutor');
+    expect(source).to.include({ id: 'tutor', kind: 'built-in' });
+    expect({ gguf, onnx }).to.deep.equal({ gguf: 'tutor.q4_0.gguf', onnx: true });
+  });
+
+  it('resolveModel: a URL is a folder of ONNX files, or a GGUF file in its folder', () => {
+    const folder = resolveModel('https://host.test/models/m');
+    expect(folder).to.deep.include({ onnx: true });
+    expect(folder.gguf).to.equal(undefined);
+    expect(folder.source).to.include({ id: 'https://host.test/models/m', kind: 'url' });
+    const file = resolveModel('https://host.test/models/m.Q4_0.gguf?download=true');
+    expect(file).to.include({ gguf: 'm.Q4_0.gguf?download=true', onnx: false });
+    for (const relative of ['./models/m/', '../m', '/models/m']) expect(resolveModel(relative).onnx).to.equal(true);
+  });
+
+  it('resolveModel: any other name is model-not-found, and the message says what there is', () => {
+    for (const name of ['', 'tutr', 'onnx-community/some-model', 'C:'])
+      expect(() => resolveModel(name), name)
+        .to.throw(/tutor/)
+        .with.property('code', 'model-not-found');
+  });
+});
+
+describe('createBuiltInSource', () => {
+  it('open: gives the files of the model, and model-not-found for any other', async () => {
+    const source = createBuiltInSource();
+    const { stream, totalBytes } = await source.open('config.json');
+    const text = await new Response(stream).text();
+    expect(JSON.parse(text)).to.have.property('model_type', 'llama');
+    expect(totalBytes).to.equal(new TextEncoder().encode(text).length);
+    for (const path of ['onnx/model_q4f16.onnx', '../../package.json', 'toString']) {
+      const error: unknown = await source.open(path).catch((caught: unknown) => caught);
+      expect(error, path).to.have.property('code', 'model-not-found');
+    }
+  });
+
+  it('open: takes the files from another place where one is given', async () => {
+    const base = new URL('../../../models/tutor', import.meta.url);
+    const { stream } = await createBuiltInSource(base).open('generation_config.json');
+    expect(await new Response(stream).json()).to.be.an('object');
+  });
+});
