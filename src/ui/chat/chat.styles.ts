@@ -17,7 +17,7 @@ export const chatStyles = css`
     min-block-size: 0;
     overflow-y: auto;
     overscroll-behavior: contain;
-    scrollbar-gutter: stable;
+    scrollbar-gutter: stable both-edges;
     scrollbar-width: thin;
     scrollbar-color: var(--_line-strong) transparent;
   }
@@ -63,7 +63,7 @@ export const chatStyles = css`
     gap: var(--_space-4);
     inline-size: 100%;
     min-block-size: 2.875rem;
-    padding: 0.5rem 0.125rem;
+    padding: 0.5rem 0;
     border: 0;
     background: none;
     text-align: start;
@@ -133,12 +133,16 @@ export const chatStyles = css`
   .receipt {
     display: inline-flex;
     flex-wrap: wrap;
-    gap: 0 var(--_space-3);
+    gap: 0 var(--_space-4);
   }
 
   .receipt b {
     color: var(--_ink-2);
     font-weight: 600;
+  }
+
+  ::slotted([slot='status']) {
+    margin-block-end: var(--_space-3);
   }
 
   .error {
@@ -172,12 +176,22 @@ export const chatStyles = css`
     overflow-wrap: anywhere;
   }
 
+  /* Keeps the gutter of the scroller above, so that field and text stand in one column. */
   .foot {
-    position: relative;
-    inline-size: 100%;
+    flex: none;
+    overflow: hidden;
+    scrollbar-gutter: stable both-edges;
+    scrollbar-width: thin;
+  }
+
+  .column {
     max-inline-size: 46rem;
     margin-inline: auto;
     padding: var(--_space-2) var(--_space-4) var(--_space-3);
+  }
+
+  .over {
+    position: relative;
   }
 
   .under {
@@ -197,7 +211,7 @@ export const chatStyles = css`
 
   .jump {
     position: absolute;
-    inset-block-end: calc(100% + 0.25rem);
+    inset-block-end: 0.25rem;
     inset-inline-start: 50%;
     translate: -50% 0;
     min-block-size: 2rem;

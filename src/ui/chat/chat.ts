@@ -27,6 +27,7 @@ import { renderTurn } from './turn.ts';
  *
  * @summary Conversation, composer, and the events an overlay follows
  * @slot empty - Shown above the suggestions while nothing has been asked
+ * @slot status - Above the field: progress of loading, say
  * @slot note - A line under the field
  * @event tg-request-start - A request was sent to the engine
  * @event tg-prefill - The engine begins to read the prompt
@@ -289,7 +290,7 @@ export class TgChat extends LitElement {
       >
         <div class="content">${empty ? this.#renderEmpty() : this.#renderTurns()}</div>
       </div>
-      <div class="foot" part="foot">
+      <div class="over">
         ${
           this.#scroll.atEnd || empty
             ? nothing
@@ -297,19 +298,24 @@ export class TgChat extends LitElement {
                 ${icons.down} Latest
               </button>`
         }
-        <tg-composer
-          .placeholder=${this.placeholder}
-          .busy=${this.busy}
-          @tg-submit=${this.#handleSubmit}
-          @tg-stop=${this.#handleStop}
-        ></tg-composer>
-        <div class="under">
-          <slot name="note"></slot>
-          ${
-            empty
-              ? nothing
-              : html`<button type="button" class="quiet" @click=${() => this.clear()}>${icons.plus} New chat</button>`
-          }
+      </div>
+      <div class="foot" part="foot">
+        <div class="column">
+          <slot name="status"></slot>
+          <tg-composer
+            .placeholder=${this.placeholder}
+            .busy=${this.busy}
+            @tg-submit=${this.#handleSubmit}
+            @tg-stop=${this.#handleStop}
+          ></tg-composer>
+          <div class="under">
+            <slot name="note"></slot>
+            ${
+              empty
+                ? nothing
+                : html`<button type="button" class="quiet" @click=${() => this.clear()}>${icons.plus} New chat</button>`
+            }
+          </div>
         </div>
       </div>
       <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>

@@ -1,5 +1,10 @@
 import { html, nothing } from 'lit';
 import type { TokenglassError } from '../../shared/errors.ts';
+import type { RequestTrace } from '../../shared/trace.ts';
+import { decodeRate } from '../../runtime/metrics/rates.ts';
+import { tpot } from '../../runtime/metrics/tpot.ts';
+import { ttft } from '../../runtime/metrics/ttft.ts';
+import { ABSENT, formatCount, formatMs, formatMsPerToken, formatRate } from '../internal/format.ts';
 import { describeError } from '../internal/describe-error.ts';
 import { icons } from '../internal/icons.ts';
 import '../copy-button/copy-button.ts';
@@ -41,6 +46,7 @@ function renderFooter(turn: Turn, view: TurnView) {
   return html`
     <footer>
       ${view.status === 'stopped' ? html`<span class="note">Stopped</span>` : nothing}
+      ${turn.trace ? renderReceipt(turn.trace) : nothing}
       <span class="actions">
         <tg-copy-button .text=${() => turn.answer.text} label="Copy answer"></tg-copy-button>
         ${
@@ -50,6 +56,21 @@ function renderFooter(turn: Turn, view: TurnView) {
         }
       </span>
     </footer>
+  `;
+}
+
+/** What this answer took, for good: the overlay goes on to the next one. */
+function renderReceipt(trace: RequestTrace) {
+  const figures = [
+    { name: 'first token', ...formatMs(ttft(trace)) },
+    { name: 'average', ...formatMsPerToken(tpot(trace)) },
+    { name: '', ...formatRate(decodeRate(trace)) },
+  ].filter(({ value }) => value !== ABSENT);
+  return html`
+    <span class="receipt">
+      ${figures.map(({ name, value, unit }) => html`<span class="figure">${name} <b>${value}</b> ${unit}</span>`)}
+      <span class="figure"><b>${formatCount(trace.usage.completionTokens)}</b> tokens</span>
+    </span>
   `;
 }
 

@@ -90,6 +90,7 @@ export const markdownStyles = css`
     padding: 0.1em 0.3em;
     border-radius: 0.25rem;
     background: var(--_sunken);
+    box-decoration-break: clone;
   }
 
   figure.code {

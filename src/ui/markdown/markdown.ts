@@ -26,15 +26,12 @@ export class TgMarkdown extends LitElement {
   static override properties = {
     source: { attribute: false },
     text: { type: String },
-    streaming: { type: Boolean, reflect: true },
   };
 
   /** Text that may still grow. Takes the place of `text`. */
   declare source: TextStream | undefined;
   /** Text that is complete. */
   declare text: string;
-  /** True while `source` is open; set by the element itself. */
-  declare streaming: boolean;
 
   readonly #frame = new FrameScheduler(() => this.#render());
   #shown: TextStream | undefined;
@@ -45,7 +42,11 @@ export class TgMarkdown extends LitElement {
   constructor() {
     super();
     this.text = '';
-    this.streaming = false;
+  }
+
+  /** True while the text may still grow; shown as the attribute `streaming`. */
+  get streaming(): boolean {
+    return this.hasAttribute('streaming');
   }
 
   /** What rendering has cost so far. */
@@ -100,7 +101,8 @@ export class TgMarkdown extends LitElement {
     this.#taken = source.count;
     if (source.closed) this.#stream.finish();
     else this.#stream.render();
-    this.streaming = !source.closed;
+    // Not a reactive property: nothing that Lit renders depends on it.
+    this.toggleAttribute('streaming', !source.closed);
   }
 
   readonly #handleClick = (event: Event): void => {

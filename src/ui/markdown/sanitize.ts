@@ -38,6 +38,8 @@ export function sanitizeToFragment(html: string): DocumentFragment {
     ALLOWED_TAGS,
     ALLOWED_ATTR,
     ALLOWED_URI_REGEXP: ALLOWED_URI,
+    // Without this, the rule for addresses would also be applied to the values of these.
+    ADD_URI_SAFE_ATTR: ['start', 'align', 'type'],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,

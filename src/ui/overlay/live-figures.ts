@@ -46,6 +46,8 @@ export class LiveFiguresModel {
   /** The request of a chat that is on or was the latest; its chat's word counts more than the engine's. */
   #pageRequestId: string | undefined;
   #followsPage = false;
+  /** What the engine said of the chat's request before the chat did. */
+  #held: RequestTrace | undefined;
 
   /** Gaps between tokens of this request, ms, the newest last; at most the latest {@link WINDOW}. */
   get gapsMs(): readonly number[] {
@@ -96,7 +98,7 @@ export class LiveFiguresModel {
   onEnd(trace: RequestTrace | undefined): void {
     this.#followsPage = false;
     this.#phase = LivePhase.done;
-    if (trace) this.#trace = trace;
+    this.#trace = trace ?? this.#held;
   }
 
   onStep(step: StepTrace): void {
@@ -115,6 +117,7 @@ export class LiveFiguresModel {
   onRequest({ outcome, trace }: EngineEvents['request']): void {
     const isOfPage = trace.requestId === this.#pageRequestId;
     // The page's trace of the same request has its times of delivery; the engine's is only needed where the page got none.
+    if (isOfPage && this.#followsPage) this.#held = trace;
     if (this.#followsPage || (isOfPage && outcome === 'completed')) return;
     if (!isOfPage) this.#replay(trace);
     this.#trace = trace;
@@ -135,6 +138,7 @@ export class LiveFiguresModel {
     this.#outputTokens = 0;
     this.#ttftMs = undefined;
     this.#trace = undefined;
+    this.#held = undefined;
     this.#prompt = undefined;
   }
 

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import type { AdapterInfo, EngineInfo } from '../../shared/info.ts';
 import { feelOf, ITL_FEEL, TTFT_FEEL, type FeelThreshold } from '../../runtime/metrics/feel.ts';
 import {
+  ABSENT,
   formatBytes,
   formatCount,
   formatMs,
@@ -19,18 +20,18 @@ import { partsOf } from './ttft-parts.ts';
 /** Gaps beyond this are drawn as stalls: the last limit of feel that is one. */
 const SLOW_GAP_MS = ITL_FEEL.filter(({ upToMs }) => Number.isFinite(upToMs)).at(-1)?.upToMs ?? Infinity;
 
-const PHASE_WORDS: Readonly<Record<LivePhase, string>> = {
+export const PHASE_WORDS: Readonly<Record<LivePhase, string>> = {
   idle: 'Ask something to measure it',
   waiting: 'Waiting for the engine',
   prefill: 'Reading the prompt',
   streaming: 'Streaming',
-  done: '',
+  done: 'Last answer',
 };
 
 export function renderCard(figures: LiveFigures, info: EngineInfo | undefined) {
   const words = plainWords(info, figures);
   return html`
-    ${renderFirstToken(figures)} ${renderPerToken(figures)}
+    ${renderFirstToken(figures)} ${renderPerToken(figures)} ${info ? renderEngine(info) : nothing}
     ${
       words.length === 0
         ? nothing
@@ -39,24 +40,16 @@ export function renderCard(figures: LiveFigures, info: EngineInfo | undefined) {
             ${words.map((sentence) => html`<p>${sentence}</p>`)}
           </section>`
     }
-    ${info ? renderEngine(info) : nothing}
   `;
 }
 
 function renderFirstToken(figures: LiveFigures) {
-  const { ttftMs, parts, phase } = figures;
+  const { ttftMs, parts } = figures;
   return html`
     <section>
       <h3>Time to first token</h3>
-      <div class="hero">
-        ${renderHero(formatMs(ttftMs))}
-        ${
-          ttftMs === undefined
-            ? html`<span class="state">${PHASE_WORDS[phase]}</span>`
-            : renderFeel(feelOf(ttftMs, TTFT_FEEL))
-        }
-      </div>
-      <tg-parts-bar .parts=${parts ? partsOf(parts) : []}></tg-parts-bar>
+      <div class="hero">${renderHero(formatMs(ttftMs))} ${renderFeel(feelOf(ttftMs, TTFT_FEEL))}</div>
+      <tg-parts-bar .parts=${partsOf(parts ?? {})}></tg-parts-bar>
     </section>
   `;
 }
@@ -76,7 +69,7 @@ function renderPerToken({ latency, phase, outputTokens, tokensPerSecond }: LiveF
         ${renderPair('rate', formatRate(tokensPerSecond))}
         <div>
           <dt>tokens</dt>
-          <dd class="figure">${formatCount(outputTokens)}</dd>
+          <dd class="figure">${formatCount(phase === 'idle' ? undefined : outputTokens)}</dd>
         </div>
       </dl>
       <p class="count">
@@ -87,7 +80,7 @@ function renderPerToken({ latency, phase, outputTokens, tokensPerSecond }: LiveF
 }
 
 const renderHero = ({ value, unit, spoken }: Figure) => html`
-  <span class="big figure">
+  <span class="big figure ${value === ABSENT ? 'absent' : ''}">
     <span aria-hidden="true">${value}<span class="unit"> ${unit}</span></span>
     <span class="sr-only">${spoken}</span>
   </span>

@@ -90,6 +90,15 @@ export const overlayStyles = css`
     min-inline-size: 6em;
   }
 
+  .title {
+    font-weight: 650;
+  }
+
+  .phase {
+    color: var(--_ink-3);
+    font-size: var(--_text-xs);
+  }
+
   .name {
     color: var(--_ink-3);
     font-size: var(--_text-xs);
@@ -143,6 +152,10 @@ export const overlayStyles = css`
     scrollbar-width: thin;
   }
 
+  .card:focus-visible {
+    outline-offset: -2px;
+  }
+
   .card:not([hidden]) {
     border-block-start: 1px solid var(--_line);
   }
@@ -184,8 +197,13 @@ export const overlayStyles = css`
     line-height: 1.1;
   }
 
+  .big.absent {
+    color: var(--_ink-3);
+    font-weight: 300;
+  }
+
   .big .unit {
-    margin-inline-start: -0.1em;
+    margin-inline-start: 0.125em;
     font-size: var(--_text-md);
     letter-spacing: 0;
   }
@@ -235,8 +253,8 @@ export const overlayStyles = css`
   }
 
   .row {
-    display: flex;
-    justify-content: space-between;
+    display: grid;
+    grid-template-columns: repeat(3, 1fr) auto;
     gap: var(--_space-3);
     margin: var(--_space-3) 0 0;
   }

@@ -4,13 +4,13 @@ import type { Engine } from '../../runtime/engine/engine.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import type { TgChat } from '../chat/chat.ts';
-import { formatMs, formatMsPerToken } from '../internal/format.ts';
+import { formatMs, formatMsPerToken, type Figure } from '../internal/format.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { icons } from '../internal/icons.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
 import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
 import { overlayStyles } from './overlay.styles.ts';
-import { renderCard } from './overlay-card.ts';
+import { PHASE_WORDS, renderCard } from './overlay-card.ts';
 
 /** Digits that change faster than this cannot be read, ms. The strip of ticks follows every frame. */
 const DIGITS_EVERY_MS = 200;
@@ -169,9 +169,7 @@ export class TgOverlay extends LitElement {
   };
 
   #renderLine() {
-    const { ttftMs, latency, phase } = this.figures;
-    const first = formatMs(ttftMs);
-    const token = formatMsPerToken(phase === 'streaming' ? latency.nowMs : latency.p50Ms);
+    const { phase } = this.figures;
     return html`
       <button
         type="button"
@@ -182,21 +180,26 @@ export class TgOverlay extends LitElement {
         @click=${this.#handleToggle}
       >
         <span class="lamp ${phase}" aria-hidden="true"></span>
-        <span class="pair">
-          <abbr class="name" title="Time to first token">TTFT</abbr>
-          <span class="figure">
-            <b aria-hidden="true">${first.value}</b><span class="unit" aria-hidden="true"> ${first.unit}</span>
-            <span class="sr-only">${first.spoken}</span>
-          </span>
-        </span>
-        <span class="pair">
-          <span class="figure">
-            <b aria-hidden="true">${token.value}</b><span class="unit" aria-hidden="true"> ${token.unit}</span>
-            <span class="sr-only">${token.spoken}</span>
-          </span>
-        </span>
+        ${
+          this.open
+            ? html`<span class="title">Latency</span><span class="phase">${PHASE_WORDS[phase]}</span>`
+            : this.#renderFigures()
+        }
         <span class="chevron">${icons.chevron}</span>
       </button>
+    `;
+  }
+
+  #renderFigures() {
+    const { ttftMs, latency, phase } = this.figures;
+    const first = formatMs(ttftMs);
+    const token = formatMsPerToken(phase === 'streaming' ? latency.nowMs : latency.p50Ms);
+    return html`
+      <span class="pair">
+        <abbr class="name" title="Time to first token">TTFT</abbr>
+        ${renderFigure(first)}
+      </span>
+      <span class="pair">${renderFigure(token)}</span>
     `;
   }
 
@@ -204,7 +207,15 @@ export class TgOverlay extends LitElement {
     return html`
       <section class="frame" aria-label="Latency">
         ${this.#renderLine()}
-        <div id="card" class="card" part="card" ?hidden=${!this.open}>
+        <div
+          id="card"
+          class="card"
+          part="card"
+          role="group"
+          aria-label="Latency figures"
+          tabindex="0"
+          ?hidden=${!this.open}
+        >
           ${this.open ? renderCard(this.figures, this.engine?.info) : nothing}
         </div>
       </section>
@@ -212,6 +223,14 @@ export class TgOverlay extends LitElement {
     `;
   }
 }
+
+/** Digits for the eye, words for the ear. */
+const renderFigure = ({ value, unit, spoken }: Figure) => html`
+  <span class="figure">
+    <span aria-hidden="true"><b>${value}</b><span class="unit"> ${unit}</span></span>
+    <span class="sr-only">${spoken}</span>
+  </span>
+`;
 
 declare global {
   interface HTMLElementTagNameMap {

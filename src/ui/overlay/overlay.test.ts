@@ -1,0 +1,163 @@
+import { expect } from 'chai';
+import { TgChat } from '../chat/chat.ts';
+import { ABSENT } from '../internal/format.ts';
+import { seriousViolations } from '../testing/axe.ts';
+import { inBothSchemes, inside, mount, nextEvent, nextFrame, unmountAll } from '../testing/fixture.ts';
+import { Gate } from '../testing/gate.ts';
+import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
+import { TgOverlay } from './overlay.ts';
+
+async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {}, withChat = true) {
+  const engine = new ScriptedEngine(() => answer);
+  const overlay = new TgOverlay();
+  const chat = new TgChat();
+  chat.engine = engine;
+  Object.assign(overlay, { engine, ...(withChat && { source: chat }), ...set });
+  await mount(chat);
+  await mount(overlay);
+  return { engine, overlay, chat };
+}
+
+const text = (overlay: TgOverlay) => overlay.renderRoot.textContent.replace(/\s+/g, ' ');
+
+async function drawn(overlay: TgOverlay): Promise<void> {
+  await nextFrame();
+  await overlay.updateComplete;
+}
+
+/** How often Lit has rendered the element since this was called. */
+function countUpdates(overlay: TgOverlay): () => number {
+  let count = 0;
+  overlay.addController({ hostUpdated: () => (count += 1) });
+  return () => count;
+}
+
+describe('TgOverlay', () => {
+  afterEach(unmountAll);
+
+  it('TgOverlay: before anything is measured every figure is a dash that says so', async () => {
+    const { overlay } = await overlayWith({ tokens: [] }, { open: true });
+    const figures = [...overlay.renderRoot.querySelectorAll('.big, .row dd')];
+    expect(figures).to.have.length(6);
+    for (const figure of figures) expect(figure.textContent).to.include(ABSENT);
+    expect(inside(overlay, '.big').textContent).to.include('not measured');
+    expect(text(overlay)).not.to.match(/NaN|Infinity|undefined/);
+  });
+
+  it('TgOverlay: after an answer it shows TTFT, median, p95, n and tokens', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c', 'd'] }, { open: true });
+    await chat.ask('x');
+    await drawn(overlay);
+    expect(text(overlay)).to.include('n = 3 gaps').and.to.include('Last answer');
+    const [first, perToken] = overlay.renderRoot.querySelectorAll('.big');
+    for (const figure of [first, perToken]) expect(figure?.textContent).to.match(/\d/);
+    expect(inside(overlay, '.row div:last-child dd').textContent).to.equal('4');
+  });
+
+  it('TgOverlay: one token gives no ms/token', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: ['a'] }, { open: true });
+    await chat.ask('x');
+    await drawn(overlay);
+    expect(overlay.renderRoot.querySelectorAll('.big')[1]?.textContent).to.include(ABSENT);
+    expect(text(overlay)).to.include('No gaps between tokens yet');
+  });
+
+  it('TgOverlay: without a chat it follows the steps and requests of the engine', async () => {
+    const { overlay, engine } = await overlayWith({ tokens: ['a', 'b', 'c'] }, { open: true }, false);
+    for await (const event of engine.generate({ prompt: 'x' })) expect(event).to.have.property('type');
+    await drawn(overlay);
+    expect(text(overlay)).to.include('n = 2 gaps');
+    // Nobody said when text reached the page, so there is no TTFT.
+    expect(inside(overlay, '.big').textContent).to.include(ABSENT);
+  });
+
+  it('TgOverlay: an answer that is stopped keeps the figures of what came', async () => {
+    const gate = new Gate();
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c', 'd'], pace: gate.pace }, { open: true });
+    const first = nextEvent(chat, 'tg-first-token');
+    const run = chat.ask('x');
+    gate.release(3);
+    await first;
+    await nextFrame();
+    chat.stop();
+    await run;
+    await drawn(overlay);
+    expect(text(overlay)).to.include('n = 2 gaps');
+    expect(inside(overlay, '.big').textContent).to.match(/\d/);
+  });
+
+  it('TgOverlay: a new request takes the old figures away', async () => {
+    const gate = new Gate();
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b'], pace: gate.pace }, { open: true });
+    gate.release(2);
+    await chat.ask('x');
+    const started = nextEvent(chat, 'tg-prefill');
+    void chat.ask('y');
+    await started;
+    await drawn(overlay);
+    expect(text(overlay)).to.include('Reading the prompt');
+    expect(inside(overlay, '.big').textContent).to.include(ABSENT);
+  });
+
+  it('TgOverlay: opens and closes by its button, which says so', async () => {
+    const { overlay } = await overlayWith({ tokens: [] });
+    const button = inside(overlay, 'button');
+    expect(button.getAttribute('aria-expanded')).to.equal('false');
+    button.click();
+    await overlay.updateComplete;
+    expect(overlay.hasAttribute('open')).to.equal(true);
+    expect(button.getAttribute('aria-expanded')).to.equal('true');
+    expect(inside(overlay, '#card').offsetHeight).to.be.greaterThan(0);
+  });
+
+  it('TgOverlay: any number of tokens in a frame is one drawing, and none while nothing changes', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: Array.from({ length: 500 }, () => 'x ') });
+    await nextFrame();
+    const updates = countUpdates(overlay);
+    await chat.ask('x');
+    await drawn(overlay);
+    const after = updates();
+    expect(after).to.be.at.most(4);
+    await nextFrame();
+    await nextFrame();
+    expect(updates()).to.equal(after);
+  });
+
+  it('TgOverlay: a screen reader hears the figures once an answer', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c'] });
+    const live = inside(overlay, '[role=status]');
+    const heard: string[] = [];
+    const observer = new MutationObserver(() => heard.push(live.textContent));
+    observer.observe(live, { childList: true, characterData: true, subtree: true });
+    await chat.ask('x');
+    await drawn(overlay);
+    observer.disconnect();
+    const said = heard.filter((words) => words !== '');
+    expect(said).to.have.length(1);
+    expect(said[0]).to.match(/^First token after .+ milliseconds, .+ milliseconds a token\.$/);
+  });
+
+  it('TgOverlay: out of the page it lets go of the engine, and back it follows again', async () => {
+    const { overlay, engine, chat } = await overlayWith({ tokens: ['a', 'b'] });
+    expect(engine.listenerCount).to.equal(2);
+    overlay.remove();
+    expect(engine.listenerCount).to.equal(0);
+    document.body.append(overlay);
+    expect(engine.listenerCount).to.equal(2);
+    await chat.ask('x');
+    await drawn(overlay);
+    expect(text(overlay)).to.match(/TTFT.*\d/);
+  });
+
+  it('TgOverlay: axe finds nothing serious, closed and open, before and after an answer', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b'] });
+    const check = () => inBothSchemes(async () => expect(await seriousViolations(overlay)).to.deep.equal([]));
+    await check();
+    overlay.open = true;
+    await overlay.updateComplete;
+    await check();
+    await chat.ask('x');
+    await drawn(overlay);
+    await check();
+  });
+});
