@@ -1,4 +1,4 @@
-import { LoggerWithoutDebug, Wllama } from 'llama-cpp-low-level';
+import { Wllama } from 'llama-cpp-low-level';
 import type { TokenLogprob } from '../../../shared/generation.ts';
 
 const wasm = (threads: 'single' | 'multi') =>
@@ -12,7 +12,7 @@ export interface LlamaCppOptions {
 }
 
 /** llama.cpp (CPU, in WebAssembly) on a GGUF file: the independent reference for tokenization, logits and greedy text. */
-export interface LlamaCpp {
+export interface LlamaCpp extends AsyncDisposable {
   readonly info: {
     /** Build of llama.cpp. */
     version: string;
@@ -42,6 +42,7 @@ export interface LlamaCpp {
   logprobs(tokens: readonly number[], top?: number): Promise<TokenLogprob[][]>;
   /** Most likely continuation, `count` tokens (end tokens do not end it). */
   greedy(prompt: readonly number[], count: number): Promise<number[]>;
+  /** Frees everything; `await using` does, too. */
   dispose(): Promise<void>;
 }
 
@@ -51,11 +52,13 @@ export interface LlamaCpp {
  */
 export async function createLlamaCpp(gguf: Blob, options: LlamaCppOptions = {}): Promise<LlamaCpp> {
   const { contextTokens = 512, threads = 1 } = options;
+  const log: string[] = [];
+  const note = (...parts: unknown[]) => void log.push(parts.join(' '));
   const wllama = new Wllama(
     { 'single-thread/wllama.wasm': wasm('single'), 'multi-thread/wllama.wasm': wasm('multi') },
-    { suppressNativeLog: true, logger: { ...LoggerWithoutDebug, log: () => undefined, warn: () => undefined } },
+    { logger: { debug: note, log: note, warn: note, error: note } },
   );
-  await wllama.loadModel([gguf], {
+  const load = wllama.loadModel([gguf], {
     n_ctx: contextTokens,
     n_batch: contextTokens,
     n_threads: threads,
@@ -63,6 +66,11 @@ export async function createLlamaCpp(gguf: Blob, options: LlamaCppOptions = {}):
     cache_type_v: 'f32',
     flash_attn: false,
     seed: 1,
+  });
+  await load.catch((cause: unknown) => {
+    // What it rejects with says nothing; the reason is in the log.
+    const reason = log.filter((line) => /error|fail|assert/i.test(line)).slice(-4);
+    throw new Error(`llama.cpp cannot load the file: ${reason.join('; ')}`, { cause });
   });
   const loaded = wllama.getLoadedContextInfo();
   const next = async (tokens: readonly number[], top: number): Promise<TokenLogprob[]> => {
@@ -106,5 +114,6 @@ export async function createLlamaCpp(gguf: Blob, options: LlamaCppOptions = {}):
       return tokens;
     },
     dispose: () => wllama.exit(),
+    [Symbol.asyncDispose]: () => wllama.exit(),
   };
 }

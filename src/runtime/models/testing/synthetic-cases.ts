@@ -1,0 +1,55 @@
+import { BLOCK_LAYOUTS, type GgmlType } from '../gguf/tensor-types.ts';
+import { SHAPES, type SyntheticModel } from './synthetic-model.ts';
+
+/** Gemma needs a global layer, the sixth: llama.cpp aborts on an empty cache of either kind. */
+const ARCHITECTURES = [
+  { architecture: 'llama', layers: 2 },
+  { architecture: 'qwen2', layers: 2 },
+  { architecture: 'qwen3', layers: 2 },
+  { architecture: 'gemma3', layers: 7 },
+  { architecture: 'phi3', layers: 2 },
+] as const;
+
+/** llama.cpp takes a head size of its own for the others only. */
+const FULL_WIDTH = { heads: 2, kvHeads: 1, headDim: 86 };
+
+const tiny = { ...SHAPES.tiny, quantization: 'F32' } as const;
+
+/** Small models of every architecture, every quantisation, odd sizes and every kind of rotary scaling; llama.cpp runs them all. */
+export const SYNTHETIC_CASES: readonly SyntheticModel[] = [
+  ...(Object.keys(BLOCK_LAYOUTS) as GgmlType[]).map(
+    (quantization): SyntheticModel => ({ ...tiny, architecture: 'llama', quantization }),
+  ),
+  ...ARCHITECTURES.flatMap(({ architecture, layers }): SyntheticModel[] => {
+    const deep = Math.max(5, layers);
+    const width = architecture === 'qwen2' || architecture === 'phi3' ? FULL_WIDTH : {};
+    return [
+      { ...tiny, architecture, layers, quantization: 'Q4_0' },
+      { ...tiny, architecture, layers, quantization: 'Q4_K_M' },
+      { ...SHAPES.odd, architecture, layers: deep, quantization: 'Q4_0' },
+      { ...SHAPES.odd172, ...width, architecture, layers: deep, quantization: 'Q8_0' },
+      { ...SHAPES.nine, architecture, layers, quantization: 'Q5_0' },
+    ];
+  }),
+  { ...tiny, architecture: 'qwen2' },
+  { ...tiny, architecture: 'qwen3' },
+  { ...tiny, architecture: 'gemma3', layers: 7 },
+  { ...tiny, architecture: 'phi3' },
+  { ...tiny, architecture: 'llama', tied: true, qkvBias: true },
+  { ...tiny, architecture: 'qwen2', tied: true, quantization: 'Q8_0' },
+  { ...tiny, architecture: 'llama', ropeScaling: 'linear' },
+  { ...tiny, architecture: 'llama', ropeScaling: 'factors' },
+  { ...tiny, architecture: 'qwen2', ropeScaling: 'yarn', context: 256 },
+  { ...tiny, architecture: 'gemma3', layers: 7, ropeScaling: 'linear' },
+  { ...tiny, architecture: 'phi3', ropeShare: 0.75 },
+  { ...tiny, architecture: 'phi3', ropeScaling: 'longrope', context: 128 },
+  { ...tiny, architecture: 'phi3', ropeScaling: 'longrope', context: 2048 },
+];
+
+/** What makes the model, in a few words: for the names of tests. */
+export function syntheticName(model: SyntheticModel): string {
+  const { architecture, quantization, layers, hidden, heads, kvHeads, ffn, vocab, headDim, ...rest } = model;
+  const sizes = `${layers} layers of ${hidden}/${ffn}, heads ${heads}/${kvHeads}${headDim === undefined ? '' : ` of ${headDim}`}`;
+  const options = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
+  return [`${architecture} ${quantization}`, sizes, `vocab ${vocab}`, ...options].join(', ');
+}
