@@ -68,6 +68,8 @@ describe('LocalEngine steps', () => {
     });
     const steps: StepTrace[] = [];
     engine.metrics.on('step', (step) => steps.push(step));
+    let ended = 0;
+    engine.metrics.on('request', () => (ended += 1));
     const { ids, end } = await answer(engine, { prompt: PROMPT });
     expect(ids).to.deep.equal([...bytesOf('ab'), END_ID]);
     expect(end.usage.completionTokens).to.equal(3);
@@ -76,6 +78,7 @@ describe('LocalEngine steps', () => {
     await settle();
     expect(backend.pendingSteps).to.equal(0);
     expect(steps, 'each step is told of').to.have.length(backend.given.length);
+    expect(ended, 'and the request once').to.equal(1);
   });
 
   it('generate: maxTokens is clipped by what is left of the context', async () => {

@@ -12,11 +12,12 @@ import { scriptedTokens } from './testing/next-token.ts';
 const REQUEST: GenerateRequest = { prompt: 'x'.repeat(31), maxTokens: 3 }; // 32 tokens with the BOS
 
 /** An engine on a hand-moved clock: tokenizing takes 7 ms, a prefill chunk 100, a decode step 20. */
-function timedEngine(): ReturnType<typeof createFakeEngine> & { clock: { ms: number } } {
+function timedEngine(runAhead = 1): ReturnType<typeof createFakeEngine> & { clock: { ms: number } } {
   const clock = { ms: 1000 };
   const made = createFakeEngine(
     {
       nextToken: scriptedTokens(bytesOf('abcdef')),
+      capabilities: { runAhead },
       clock: { now: () => clock.ms },
       onStepEnd: ([row]) => (clock.ms += row!.isPrompt ? 100 : 20),
     },
@@ -60,6 +61,13 @@ describe('LocalEngine trace', () => {
     expect(itl(trace)).to.deep.equal([20, 20]);
     expect(tpot(trace)).to.equal(20);
     expect(prefillRate(trace)).to.equal(160);
+  });
+
+  it('trace: prefill chunks that are in flight together are not counted twice', async () => {
+    const { engine } = timedEngine(3);
+    const { trace } = (await answer(engine, REQUEST)).end;
+    expect(trace.prefillMs).to.equal(200);
+    expect(trace.tokenTimesMs).to.deep.equal([1207, 1227, 1247]);
   });
 
   it('trace: waiting behind another request is queue time', async () => {
