@@ -12,7 +12,7 @@ export interface ChatTemplate {
   render(messages: readonly ChatMessage[], options?: RenderOptions): string;
 }
 
-export interface RenderOptions {
+interface RenderOptions {
   /** Ends with the opening of the assistant's turn. @default true */
   addGenerationPrompt?: boolean;
 }
