@@ -19,6 +19,8 @@ export interface GpuAbilities {
   timestamps: boolean;
   /** `unpack4xU8` and friends: the WGSL language feature `packed_4x8_integer_dot_product`. */
   packed4x8: boolean;
+  /** Inner loops are written out: for hardware. Software adapters compile such code slowly and run it no faster. */
+  unroll: boolean;
 }
 
 /** A device with its ledger of memory. Whoever holds it owns `device.lost`. */
@@ -142,6 +144,7 @@ function wrap(
       shaderF16: device.features.has('shader-f16'),
       timestamps: device.features.has('timestamp-query'),
       packed4x8: gpu.wgslLanguageFeatures.has(PACKED_4X8) && !without.has(PACKED_4X8),
+      unroll: !info.isFallback,
     },
     destroy() {
       destroyed = true;

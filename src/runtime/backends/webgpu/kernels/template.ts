@@ -1,3 +1,5 @@
+import type { GpuAbilities } from '../device.ts';
+
 /** Values that a template takes; numbers and booleans also become WGSL constants of the same name. */
 export type TemplateValues = Readonly<Record<string, number | boolean>>;
 
@@ -6,7 +8,9 @@ export type TemplateValues = Readonly<Record<string, number | boolean>>;
  * carried out, so that the driver gets straight code without branches on constants:
  *
  * - `//#if NAME`, `//#if !NAME`, `//#else`, `//#endif`: by the truth of a value (a number other than 0 is true);
- * - `//#unroll v COUNT` ... `//#endunroll`: repeats the lines with `$v` replaced by 0 .. COUNT-1 (a value's name or a number).
+ * - `//#unroll v COUNT` ... `//#endunroll`: repeats the lines with `$v` replaced by 0 .. COUNT-1 (a value's name or a number);
+ * - `//#repeat v COUNT` ... `//#endrepeat`: a loop over the u32 `v`; with the value UNROLL straight code instead, for drivers that
+ *   are fast to compile and slow to unroll. (SwiftShader takes a second for a kernel of a few hundred lines.)
  *
  * @throws RangeError for an unknown name or a directive that is not closed
  */
@@ -35,13 +39,16 @@ function expand(lines: readonly string[], values: TemplateValues): string[] {
       const middle = elseOf(lines, at, end);
       out.push(...expand(taken ? lines.slice(at + 1, middle) : lines.slice(middle + 1, end), values));
       at = end;
-    } else if (directive === '//#unroll') {
+    } else if (directive === '//#unroll' || directive === '//#repeat') {
       const end = blockEnd(lines, at);
-      const count = /^\d+$/.test(args[1]!) ? Number(args[1]) : Number(lookUp(values, args[1]!));
+      const [name, limit] = [args[0]!, args[1]!];
+      const count = /^\d+$/.test(limit) ? Number(limit) : Number(lookUp(values, limit));
       const body = expand(lines.slice(at + 1, end), values);
-      for (let i = 0; i < count; i++) {
-        for (const inner of body) out.push(inner.replaceAll(`$${args[0]!}`, String(i)));
-      }
+      if (directive === '//#unroll') {
+        for (let i = 0; i < count; i++) out.push(...body.map((inner) => inner.replaceAll(`$${name}`, String(i))));
+      } else if (lookUp(values, 'UNROLL')) {
+        for (let i = 0; i < count; i++) out.push(`{ const ${name} = ${i}u;`, ...body, '}');
+      } else out.push(`for (var ${name} = 0u; ${name} < ${count}u; ${name}++) {`, ...body, '}');
       at = end;
     } else out.push(line);
   }
@@ -53,8 +60,8 @@ function blockEnd(lines: readonly string[], start: number): number {
   let depth = 0;
   for (let at = start; at < lines.length; at++) {
     const directive = lines[at]!.trim();
-    if (/^\/\/#(if|unroll)\b/.test(directive)) depth += 1;
-    else if (/^\/\/#(endif|endunroll)\b/.test(directive)) depth -= 1;
+    if (/^\/\/#(if|unroll|repeat)\b/.test(directive)) depth += 1;
+    else if (/^\/\/#(endif|endunroll|endrepeat)\b/.test(directive)) depth -= 1;
     if (depth === 0) return at;
   }
   throw new RangeError(`Cannot compose the shader: "${lines[start]!.trim()}" is not closed`);
@@ -65,8 +72,8 @@ function elseOf(lines: readonly string[], start: number, end: number): number {
   let depth = 0;
   for (let at = start + 1; at < end; at++) {
     const directive = lines[at]!.trim();
-    if (/^\/\/#(if|unroll)\b/.test(directive)) depth += 1;
-    else if (/^\/\/#(endif|endunroll)\b/.test(directive)) depth -= 1;
+    if (/^\/\/#(if|unroll|repeat)\b/.test(directive)) depth += 1;
+    else if (/^\/\/#(endif|endunroll|endrepeat)\b/.test(directive)) depth -= 1;
     else if (depth === 0 && directive === '//#else') return at;
   }
   return end;
@@ -76,4 +83,13 @@ function lookUp(values: TemplateValues, name: string): number | boolean {
   const value = values[name];
   if (value === undefined) throw new RangeError(`Cannot compose the shader: it needs a value of ${name}`);
   return value;
+}
+
+/** What a device can do, as template values. */
+export function abilityValues(abilities: GpuAbilities): TemplateValues {
+  return {
+    SUBGROUPS: abilities.subgroups !== undefined,
+    PACKED_4X8: abilities.packed4x8,
+    UNROLL: abilities.unroll,
+  };
 }

@@ -2,6 +2,7 @@
 // sampling/definition.ts.
 
 // Composed constants:
+//   WORKGROUP                   invocations of a workgroup; a power of two
 //   VOCAB
 //   BLOCK, BLOCKS               tokens that one workgroup of sample-partial takes, and how many such blocks there are (at most 256)
 //   LOGITS_STRIDE               words from one row of logits to the next
@@ -17,7 +18,7 @@
 // [rows] (slot, position, flags, token)
 @group(0) @binding(2) var<storage, read> steps: array<vec4<u32>>;
 
-const WORKGROUP = 256u;
+const HALF = u32(WORKGROUP / 2);
 const PARAM_WORDS = 16u;
 const PARTIAL_WORDS = 8u;
 
@@ -124,47 +125,42 @@ fn isBetter(value: f32, id: u32, otherValue: f32, otherId: u32) -> bool {
   return value > otherValue || (value == otherValue && id < otherId);
 }
 
-var<workgroup> valueOf: array<f32, WORKGROUP>;
-var<workgroup> idOf: array<u32, WORKGROUP>;
-var<workgroup> sumOf: array<f32, WORKGROUP>;
+// Small on purpose: SwiftShader compiles a store of zero for each word of workgroup memory, so that 4 KiB of it took longer to compile
+// than the rest of a kernel.
+var<workgroup> valueOf: array<f32, HALF>;
+var<workgroup> idOf: array<u32, HALF>;
+// Of entry i: i and i + HALF.
+var<workgroup> pairOf: array<f32, WORKGROUP>;
 
-// Leaves the best (value, id) of all invocations in valueOf[0], idOf[0].
-fn reduceBest(t: u32, value: f32, id: u32) {
-  workgroupBarrier();
-  valueOf[t] = value;
-  idOf[t] = id;
-  for (var half = WORKGROUP / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (t < half && isBetter(valueOf[t + half], idOf[t + half], valueOf[t], idOf[t])) {
-      valueOf[t] = valueOf[t + half];
-      idOf[t] = idOf[t + half];
-    }
+fn merge(t: u32, value: f32, id: u32, first: f32, second: f32, isSum: bool) {
+  if (isBetter(value, id, valueOf[t], idOf[t])) {
+    valueOf[t] = value;
+    idOf[t] = id;
   }
-  workgroupBarrier();
+  pairOf[t] = select(max(pairOf[t], first), pairOf[t] + first, isSum);
+  pairOf[t + HALF] = select(max(pairOf[t + HALF], second), pairOf[t + HALF] + second, isSum);
 }
 
-// The sum over all invocations, in a fixed order, for each of them.
-fn reduceSum(t: u32, value: f32) -> f32 {
+// Over all invocations, in a fixed order: the best (value, id), left in valueOf[0] and idOf[0], and the maxima or sums of a pair, left in
+// pairOf[0] and pairOf[HALF]. One function for all, called at few places, since each call is compiled anew.
+fn reduce(t: u32, value: f32, id: u32, first: f32, second: f32, isSum: bool) {
   workgroupBarrier();
-  sumOf[t] = value;
-  for (var half = WORKGROUP / 2u; half > 0u; half /= 2u) {
+  if (t >= HALF) {
+    valueOf[t - HALF] = value;
+    idOf[t - HALF] = id;
+    pairOf[t - HALF] = first;
+    pairOf[t] = second;
+  }
+  workgroupBarrier();
+  if (t < HALF) {
+    merge(t, value, id, first, second, isSum);
+  }
+  for (var half = HALF / 2u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (t < half) {
-      sumOf[t] += sumOf[t + half];
+      let other = t + half;
+      merge(t, valueOf[other], idOf[other], pairOf[other], pairOf[other + HALF], isSum);
     }
   }
-  return workgroupUniformLoad(&sumOf[0]);
-}
-
-// The largest value of all invocations, for each of them.
-fn reduceMax(t: u32, value: f32) -> f32 {
   workgroupBarrier();
-  sumOf[t] = value;
-  for (var half = WORKGROUP / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (t < half) {
-      sumOf[t] = max(sumOf[t], sumOf[t + half]);
-    }
-  }
-  return workgroupUniformLoad(&sumOf[0]);
 }

@@ -13,7 +13,7 @@
 //   5 adjusted  [rows, VOCAB] f32
 //   6 partials  [rows, BLOCKS, PARTIAL_WORDS]
 //   7 records   [rows, RECORD_WORDS] u32 or f32: token, status, logprob, number of top entries, (id, logprob) of each
-// Workgroup 256, dispatch (rows, 1, 1).
+// Workgroup WORKGROUP (at least BLOCKS), dispatch (rows, 1, 1).
 
 @group(0) @binding(3) var<storage, read_write> state: array<u32>;
 @group(0) @binding(4) var<storage, read_write> tokens: array<u32>;
@@ -22,9 +22,10 @@
 @group(0) @binding(7) var<storage, read_write> records: array<u32>;
 
 const RECORD_WORDS = 44u;
-const LIST_CAPACITY = 1024u;
+// The list is in valueOf and idOf.
+const LIST_CAPACITY = HALF;
 
-// What the helpers below read; the same for all invocations.
+// What the helpers below read; the same for all invocations, as far as the compiler can prove too.
 struct Row {
   index: u32,
   slot: u32,
@@ -32,14 +33,12 @@ struct Row {
   seed: u32,
   inverseTemperature: f32,
   logMinP: f32,
-  zMax: f32,
   plain: bool,
 }
 
 var<workgroup> rowFlags: atomic<u32>;
+// 0 outside of gather.
 var<workgroup> listLength: atomic<u32>;
-var<workgroup> listValue: array<f32, LIST_CAPACITY>;
-var<workgroup> listId: array<u32, LIST_CAPACITY>;
 var<workgroup> sharedFloat: f32;
 var<workgroup> sharedCount: u32;
 var<workgroup> sharedFlag: u32;
@@ -70,20 +69,21 @@ fn blockEnd(block: u32) -> u32 {
   return min((block + 1u) * BLOCK, VOCAB);
 }
 
-// Mass (returned) and Gumbel winner (valueOf[0], idOf[0]) of the tokens with z > above that top-k (minZ) and min-p keep.
-fn look(t: u32, row: Row, above: f32, minZ: f32) -> f32 {
+//#if !GREEDY_ONLY
+// Gumbel winner (valueOf[0], idOf[0]) and mass (pairOf[0]) of the tokens with z > above that top-k (minZ) and min-p keep.
+fn look(t: u32, row: Row, zMax: f32, above: f32, minZ: f32) {
   var mass = 0.0;
   var score = BANNED;
   var scoreId = NO_TOKEN;
   for (var block = 0u; block < BLOCKS; block++) {
     let blockMax = partialFloat(row, block, 2u);
-    if (blockMax <= above || blockMax < minZ || (blockMax - row.zMax) * row.inverseTemperature < row.logMinP) {
+    if (blockMax <= above || blockMax < minZ || (blockMax - zMax) * row.inverseTemperature < row.logMinP) {
       continue;
     }
     let end = blockEnd(block);
     for (var id = block * BLOCK + t; id < end; id += WORKGROUP) {
       let z = zAt(row, id);
-      let s = (z - row.zMax) * row.inverseTemperature;
+      let s = (z - zMax) * row.inverseTemperature;
       if (z <= above || z < minZ || z <= BANNED_LIMIT || s < row.logMinP) {
         continue;
       }
@@ -97,40 +97,16 @@ fn look(t: u32, row: Row, above: f32, minZ: f32) -> f32 {
       }
     }
   }
-  reduceBest(t, score, scoreId);
-  return reduceSum(t, mass);
+  reduce(t, score, scoreId, mass, 0.0, true);
 }
+//#endif
 
-// How many values are at least `least`; the same for all invocations.
-fn countFrom(t: u32, row: Row, isRaw: bool, least: f32) -> u32 {
-  var count = 0u;
-  let maxWord = select(2u, 4u, isRaw);
-  for (var block = 0u; block < BLOCKS; block++) {
-    if (partialFloat(row, block, maxWord) < least) {
-      continue;
-    }
-    let end = blockEnd(block);
-    for (var id = block * BLOCK + t; id < end; id += WORKGROUP) {
-      count += select(0u, 1u, valueAt(row, isRaw, id) >= least);
-    }
-  }
-  workgroupBarrier();
-  if (t == 0u) {
-    atomicStore(&listLength, 0u);
-  }
-  workgroupBarrier();
-  if (count > 0u) {
-    atomicAdd(&listLength, count);
-  }
-  workgroupBarrier();
-  if (t == 0u) {
-    sharedCount = atomicLoad(&listLength);
-  }
-  return workgroupUniformLoad(&sharedCount);
-}
-
-// A value that at least k tokens reach, as near to the k-th largest as block maxima tell; BANNED if they do not.
+// A value that at least k tokens reach, as near to the k-th largest as block maxima tell; BANNED if they do not. The same for all
+// invocations, which is proven to the compiler at a few places only: two barriers each.
 fn lowerBound(t: u32, row: Row, isRaw: bool, k: u32) -> f32 {
+  if (k > WORKGROUP) {
+    return BANNED;
+  }
   var own = BANNED;
   if (k <= BLOCKS) {
     if (t < BLOCKS) {
@@ -143,14 +119,11 @@ fn lowerBound(t: u32, row: Row, isRaw: bool, k: u32) -> f32 {
     }
   }
   workgroupBarrier();
-  valueOf[t] = own;
-  if (t == 0u) {
-    sharedFloat = BANNED;
-  }
+  pairOf[t] = own;
   workgroupBarrier();
   var rank = 0u;
   for (var i = 0u; i < WORKGROUP; i++) {
-    rank += select(0u, 1u, isBetter(valueOf[i], i, own, t));
+    rank += select(0u, 1u, isBetter(pairOf[i], i, own, t));
   }
   if (rank + 1u == k) {
     sharedFloat = own;
@@ -158,12 +131,9 @@ fn lowerBound(t: u32, row: Row, isRaw: bool, k: u32) -> f32 {
   return workgroupUniformLoad(&sharedFloat);
 }
 
-// Puts all tokens of at least `least` in the list, in any order; returns how many there are, which may be more than fit.
-fn gather(t: u32, row: Row, isRaw: bool, least: f32) -> u32 {
-  workgroupBarrier();
-  if (t == 0u) {
-    atomicStore(&listLength, 0u);
-  }
+// Lists, in any order, the tokens whose value is above `least`, or equal with an id up to `lastId`; returns how many there are, which may
+// be more than fit.
+fn gather(t: u32, row: Row, isRaw: bool, least: f32, lastId: u32) -> u32 {
   workgroupBarrier();
   let maxWord = select(2u, 4u, isRaw);
   for (var block = 0u; block < BLOCKS; block++) {
@@ -173,11 +143,11 @@ fn gather(t: u32, row: Row, isRaw: bool, least: f32) -> u32 {
     let end = blockEnd(block);
     for (var id = block * BLOCK + t; id < end; id += WORKGROUP) {
       let value = valueAt(row, isRaw, id);
-      if (value >= least && value > BANNED_LIMIT) {
+      if (value > BANNED_LIMIT && (value > least || (value == least && id <= lastId))) {
         let at = atomicAdd(&listLength, 1u);
         if (at < LIST_CAPACITY) {
-          listValue[at] = value;
-          listId[at] = id;
+          valueOf[at] = value;
+          idOf[at] = id;
         }
       }
     }
@@ -185,14 +155,16 @@ fn gather(t: u32, row: Row, isRaw: bool, least: f32) -> u32 {
   workgroupBarrier();
   if (t == 0u) {
     sharedCount = atomicLoad(&listLength);
+    atomicStore(&listLength, 0u);
   }
   return workgroupUniformLoad(&sharedCount);
 }
 
-fn rankInList(at: u32, length: u32) -> u32 {
+// How many entries are better than entry t.
+fn rankInList(t: u32, length: u32) -> u32 {
   var rank = 0u;
   for (var i = 0u; i < length; i++) {
-    rank += select(0u, 1u, isBetter(listValue[i], listId[i], listValue[at], listId[at]));
+    rank += select(0u, 1u, isBetter(valueOf[i], idOf[i], valueOf[t], idOf[t]));
   }
   return rank;
 }
@@ -206,118 +178,113 @@ fn valueOfKey(key: u32) -> f32 {
   return bitcast<f32>(select(~key, key & 0x7fffffffu, (key & 0x80000000u) != 0u));
 }
 
-// The k-th largest z, or BANNED if fewer than k tokens are not banned.
-fn kthLargest(t: u32, row: Row, k: u32) -> f32 {
-  let bound = lowerBound(t, row, false, k);
-  let length = gather(t, row, false, bound);
-  if (length < k) {
-    return BANNED;
-  }
-  if (length <= LIST_CAPACITY) {
-    for (var at = t; at < length; at += WORKGROUP) {
-      if (rankInList(at, length) + 1u == k) {
-        sharedFloat = listValue[at];
-      }
-    }
-    return workgroupUniformLoad(&sharedFloat);
-  }
-  // Rare (a very large k, or a great many equal values): bisection between the bound and the maximum, over the floats in order.
-  var low = keyOf(bound);
-  var high = keyOf(row.zMax);
-  while (low < high) {
-    let middle = high - (high - low) / 2u;
-    let count = countFrom(t, row, false, valueOfKey(middle));
-    if (count >= k) {
-      low = middle;
-      if (count == k) {
-        break;
-      }
-    } else {
-      high = middle - 1u;
-    }
-  }
-  return valueOfKey(low);
+struct Selection {
+  // The k largest are in the list, which has this length.
+  fits: bool,
+  length: u32,
+  // If not: the k-th largest value, or BANNED if fewer than k tokens are not banned.
+  bound: f32,
 }
 
-// The token kept by the filters with the best score, given the winner over all tokens.
-fn choose(t: u32, row: Row, unfiltered: u32, mass: f32) -> u32 {
-  let topK = paramWord(row.slot, 3u);
-  let topP = paramFloat(row.slot, 1u);
-  var minZ = BANNED;
-  if (topK > 0u) {
-    minZ = kthLargest(t, row, topK);
+// Lists at least k tokens with the largest values, or all that are not banned if they are fewer. The first bound nearly always does. If
+// more than fit reach it (a very large k, or a great many values alike), bisection finds a better one: over the floats in order,
+// and then, if a single value has too many tokens, over their ids.
+fn selectLargest(t: u32, row: Row, isRaw: bool, k: u32) -> Selection {
+  var low = keyOf(lowerBound(t, row, isRaw, k));
+  var high = keyOf(-BANNED);
+  var lowId = 0u;
+  var highId = VOCAB - 1u;
+  var least = low;
+  var lastId = highId;
+  var isFirst = true;
+  loop {
+    let length = gather(t, row, isRaw, valueOfKey(least), lastId);
+    if (isFirst && length < k) {
+      return Selection(isRaw, length, BANNED); // a top list of what there is; no threshold
+    }
+    isFirst = false;
+    if (length >= k && length <= LIST_CAPACITY) {
+      return Selection(true, length, BANNED);
+    }
+    // Here k tokens reach low, and fewer than k are above high; likewise for ids once low is high.
+    if (low < high) {
+      if (length >= k) {
+        low = least;
+      } else {
+        high = least - 1u;
+      }
+    } else if (length >= k) {
+      highId = lastId;
+    } else {
+      lowId = lastId + 1u;
+    }
+    if (low < high) {
+      least = high - (high - low) / 2u;
+    } else if (isRaw) {
+      least = low;
+      lastId = lowId + (highId - lowId) / 2u;
+    } else {
+      break; // top-k keeps all that are tied with the k-th
+    }
   }
+  return Selection(false, 0u, valueOfKey(low));
+}
+
+// The n most likely tokens of the list, best first, into the record.
+fn writeTop(t: u32, row: Row, length: u32, n: u32, logSum: f32) {
+  let base = row.index * RECORD_WORDS;
+  if (t == 0u) {
+    records[base + 3u] = min(n, length);
+  }
+  if (t < length) {
+    let rank = rankInList(t, length);
+    if (rank < n) {
+      records[base + 4u + 2u * rank] = idOf[t];
+      records[base + 5u + 2u * rank] = bitcast<u32>(valueOf[t] - logSum);
+    }
+  }
+}
+
+//#if !GREEDY_ONLY
+// The token that the filters keep with the best score, given the winner over all tokens and their mass.
+fn choose(t: u32, row: Row, zMax: f32, unfiltered: u32, mass: f32, minZ: f32) -> u32 {
+  let topP = paramFloat(row.slot, 1u);
   var winner = unfiltered;
   var keptMass = mass;
-  if (minZ > BANNED_LIMIT || row.logMinP > BANNED_LIMIT) {
-    if (t == 0u) {
-      let z = zAt(row, winner);
-      sharedFlag = select(0u, 1u, z < minZ || (z - row.zMax) * row.inverseTemperature < row.logMinP);
-    }
-    let isDropped = workgroupUniformLoad(&sharedFlag) != 0u;
-    if (isDropped || topP < 1.0) {
-      keptMass = look(t, row, BANNED, minZ);
-      winner = workgroupUniformLoad(&idOf[0]);
-    }
+  // The winner is one that top-k and min-p keep, and the mass is that of all that they keep.
+  var isSettled = minZ <= BANNED_LIMIT && row.logMinP <= BANNED_LIMIT;
+  var isDone = topP >= 1.0;
+  if (isDone && !isSettled) {
+    let z = zAt(row, winner);
+    isDone = z >= minZ && (z - zMax) * row.inverseTemperature >= row.logMinP;
   }
-  if (topP < 1.0) {
-    loop {
-      if (t == 0u) {
-        sharedFloat = zAt(row, winner);
+  loop {
+    if (t == 0u) {
+      sharedFlag = select(0u, 1u, isDone);
+    }
+    if (workgroupUniformLoad(&sharedFlag) != 0u) {
+      break;
+    }
+    var above = BANNED;
+    if (isSettled) {
+      above = zAt(row, winner);
+    }
+    look(t, row, zMax, above, minZ);
+    let found = pairOf[0];
+    if (isSettled && (found < topP * keptMass || idOf[0] == NO_TOKEN)) {
+      isDone = true;
+    } else {
+      winner = idOf[0];
+      if (!isSettled) {
+        isSettled = true;
+        keptMass = found;
+        isDone = topP >= 1.0;
       }
-      let massAbove = look(t, row, workgroupUniformLoad(&sharedFloat), minZ);
-      if (t == 0u) {
-        sharedFlag = select(0u, 1u, massAbove < topP * keptMass || idOf[0] == NO_TOKEN);
-      }
-      if (workgroupUniformLoad(&sharedFlag) != 0u) {
-        break;
-      }
-      winner = workgroupUniformLoad(&idOf[0]);
     }
   }
   return winner;
 }
-
-// The n most likely tokens by raw logit, best first, into the record.
-fn writeTop(t: u32, row: Row, n: u32, logSum: f32) {
-  let base = row.index * RECORD_WORDS;
-  let bound = lowerBound(t, row, true, n);
-  let length = gather(t, row, true, bound);
-  if (t == 0u) {
-    records[base + 3u] = min(n, length);
-  }
-  if (length <= LIST_CAPACITY) {
-    for (var at = t; at < length; at += WORKGROUP) {
-      let rank = rankInList(at, length);
-      if (rank < n) {
-        records[base + 4u + 2u * rank] = listId[at];
-        records[base + 5u + 2u * rank] = bitcast<u32>(listValue[at] - logSum);
-      }
-    }
-    return;
-  }
-  // Rare (a great many equal values): one look for each entry.
-  var lastValue = -BANNED;
-  var lastId = 0u;
-  for (var rank = 0u; rank < n; rank++) {
-    var own = BANNED;
-    var ownId = NO_TOKEN;
-    for (var id = t; id < VOCAB; id += WORKGROUP) {
-      let value = rawAt(row, id);
-      if (value > own && isBetter(lastValue, lastId, value, id)) {
-        own = value;
-        ownId = id;
-      }
-    }
-    reduceBest(t, own, ownId);
-    lastValue = valueOf[0];
-    lastId = idOf[0];
-    if (t == 0u) {
-      records[base + 4u + 2u * rank] = lastId;
-      records[base + 5u + 2u * rank] = bitcast<u32>(lastValue - logSum);
-    }
-  }
-}
+//#endif
 
 // The token that this step appended goes into history and counts; sample-partial has taken it into account already.
 fn countAppended(step: vec4<u32>) {
@@ -333,7 +300,7 @@ fn countAppended(step: vec4<u32>) {
   state[base + HISTORY_OFFSET + step.y - 1u] = token;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let step = steps[group.x];
   if (t == 0u) {
@@ -353,31 +320,29 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let isSampled = !GREEDY_ONLY && (paramWord(step.x, 11u) & FLAG_SAMPLED) != 0u;
   let topLogprobs = paramWord(step.x, 9u);
 
-  let isBlock = t < BLOCKS;
   var own = BANNED;
-  if (isBlock) {
+  var ownId = NO_TOKEN;
+  var ownRawMax = BANNED;
+  if (t < BLOCKS) {
     own = partialFloat(row, t, 2u);
+    ownRawMax = partialFloat(row, t, 4u);
+    if (own > BANNED_LIMIT) {
+      ownId = partials[(row.index * BLOCKS + t) * PARTIAL_WORDS + 1u];
+    }
     let flags = partials[(row.index * BLOCKS + t) * PARTIAL_WORDS + 6u];
     if (flags != 0u) {
       atomicOr(&rowFlags, flags);
     }
   }
-  row.zMax = reduceMax(t, own);
-  var score = BANNED;
-  var scoreId = NO_TOKEN;
-  if (isBlock && own > BANNED_LIMIT) {
-    score = partialFloat(row, t, 0u);
-    if (isSampled) {
-      score += (own - row.zMax) * row.inverseTemperature;
-    }
-    scoreId = partials[(row.index * BLOCKS + t) * PARTIAL_WORDS + 1u];
-  }
-  reduceBest(t, score, scoreId);
+  reduce(t, own, ownId, ownRawMax, 0.0, false);
+  let zMax = valueOf[0];
+  let rawMax = pairOf[0];
+  var token = idOf[0];
   if (t == 0u) {
     let flags = atomicLoad(&rowFlags);
     var status = flags & STATUS_NOT_FINITE;
     status |= select(STATUS_FLAT, 0u, (flags & NOT_FLAT) != 0u || VOCAB == 1u);
-    status |= select(0u, STATUS_ALL_BANNED, idOf[0] == NO_TOKEN);
+    status |= select(0u, STATUS_ALL_BANNED, token == NO_TOKEN);
     sharedFlag = status;
   }
   let status = workgroupUniformLoad(&sharedFlag);
@@ -392,39 +357,65 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     return;
   }
 
-  var token = workgroupUniformLoad(&idOf[0]);
-  if (isSampled) {
-    let topP = paramFloat(row.slot, 1u);
-    if (topP < 1.0 || paramWord(row.slot, 3u) > 0u || row.logMinP > BANNED_LIMIT) {
-      var mass = 0.0;
-      if (isBlock) {
-        mass = partialFloat(row, t, 3u) * exp((own - row.zMax) * row.inverseTemperature);
+  var mass = 0.0;
+  var logSum = 0.0;
+  if (isSampled || topLogprobs > 0u) {
+    var score = own;
+    var rawSum = 0.0;
+    if (ownId != NO_TOKEN && isSampled) {
+      let s = (own - zMax) * row.inverseTemperature;
+      score = s + partialFloat(row, t, 0u);
+      mass = partialFloat(row, t, 3u) * exp(s);
+    }
+    if (t < BLOCKS) {
+      rawSum = partialFloat(row, t, 5u) * exp(ownRawMax - rawMax);
+    }
+    reduce(t, score, ownId, mass, rawSum, true);
+    token = idOf[0];
+    mass = pairOf[0];
+    logSum = rawMax + ln(pairOf[HALF]);
+  }
+
+  // The k-th largest z for top-k, then the top list of raw logits.
+  var minZ = BANNED;
+  for (var turn = 0u; turn < 2u; turn++) {
+    let isRaw = turn == 1u;
+    var count = topLogprobs;
+    if (!isRaw) {
+      count = 0u;
+      if (isSampled) {
+        count = paramWord(row.slot, 3u);
       }
-      mass = reduceSum(t, mass);
-      token = choose(t, row, token, mass);
+    }
+    if (count == 0u) {
+      continue;
+    }
+    let selection = selectLargest(t, row, isRaw, count);
+    if (isRaw) {
+      writeTop(t, row, selection.length, count, logSum);
+    } else if (selection.fits) {
+      if (t < selection.length && rankInList(t, selection.length) + 1u == count) {
+        sharedFloat = valueOf[t];
+      }
+      workgroupBarrier();
+      minZ = sharedFloat;
+    } else {
+      minZ = selection.bound;
     }
   }
+//#if !GREEDY_ONLY
+  if (isSampled) {
+    token = choose(t, row, zMax, token, mass, minZ);
+  }
+//#endif
   if (t == 0u) {
     tokens[row.slot] = token;
     records[base] = token;
     records[base + 1u] = 0u;
-    records[base + 2u] = 0u;
-    records[base + 3u] = 0u;
-  }
-  if (topLogprobs > 0u) {
-    var rawMax = BANNED;
-    if (isBlock) {
-      rawMax = partialFloat(row, t, 4u);
-    }
-    let largest = reduceMax(t, rawMax);
-    var rawSum = 0.0;
-    if (isBlock) {
-      rawSum = partialFloat(row, t, 5u) * exp(rawMax - largest);
-    }
-    let logSum = largest + ln(reduceSum(t, rawSum));
-    if (t == 0u) {
+    if (topLogprobs > 0u) {
       records[base + 2u] = bitcast<u32>(rawAt(row, token) - logSum);
+    } else {
+      records[base + 3u] = 0u;
     }
-    writeTop(t, row, topLogprobs, logSum);
   }
 }

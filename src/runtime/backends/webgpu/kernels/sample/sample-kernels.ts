@@ -12,7 +12,7 @@ import {
   type SampleRow,
 } from './layout.ts';
 import {
-  WORKGROUP,
+  EDIT_WORKGROUP,
   compileSamplePipelines,
   createSampleBuffers,
   sampleShape,
@@ -231,7 +231,7 @@ class GpuSampleKernels implements SampleKernels {
     const pass = encoder.beginComputePass({ label: 'sample: edit counts' });
     pass.setPipeline(this.#pipelines.edit.pipeline);
     pass.setBindGroup(0, this.#groups.edit);
-    pass.dispatchWorkgroups(Math.ceil(count / WORKGROUP));
+    pass.dispatchWorkgroups(Math.ceil(count / EDIT_WORKGROUP));
     pass.end();
     this.#device.queue.submit([encoder.finish()]);
   }

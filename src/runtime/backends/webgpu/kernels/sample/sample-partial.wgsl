@@ -6,7 +6,7 @@
 //   5 adjusted  [rows, VOCAB] f32: z of rows that are not plain
 //   6 partials  [rows, BLOCKS, PARTIAL_WORDS]: best score relative to the block's largest s, best id, largest z, mass relative to it,
 //               largest raw logit, sum of exp(raw - that), flags
-// Workgroup 256, dispatch (BLOCKS, rows, 1).
+// Workgroup WORKGROUP, dispatch (BLOCKS, rows, 1).
 
 @group(0) @binding(3) var<storage, read> state: array<u32>;
 @group(0) @binding(4) var<storage, read> tokens: array<u32>;
@@ -42,7 +42,7 @@ fn penalise(slot: u32, logit: f32, counts: u32) -> f32 {
   return z;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let row = group.y;
   let step = steps[row];
@@ -111,63 +111,63 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   if (flags != 0u) {
     atomicOr(&blockFlags, flags);
   }
-  reduceBest(t, zMax, zId);
+  reduce(t, zMax, zId, rawMax, 0.0, false);
   let blockMax = valueOf[0];
-  var bestScore = blockMax;
-  var bestId = idOf[0];
+  var score = blockMax;
+  var scoreId = idOf[0];
+  rawMax = pairOf[0];
 
   var mass = 0.0;
-  if (isSampled) {
-    var score = BANNED;
-    var scoreId = NO_TOKEN;
-    let inverseTemperature = paramFloat(slot, 0u);
-    let needsMass = paramFloat(slot, 1u) < 1.0;
-    for (var id = blockBase + t; id < blockEnd; id += WORKGROUP) {
-      var z: f32;
-      if (plain) {
-        z = finite(logits[rowBase + id]);
-      } else {
-        z = adjusted[row * VOCAB + id];
-      }
-      if (z <= BANNED_LIMIT) {
-        continue;
-      }
-      let s = (z - blockMax) * inverseTemperature;
-      if (needsMass) {
-        mass += exp(s);
-      }
-      if (s > HOPELESS) {
-        let own = s + gumbel(noise(paramWord(slot, 8u), step.y, id));
-        if (own > score) {
-          score = own;
-          scoreId = id;
-        }
-      }
-    }
-    reduceBest(t, score, scoreId);
-    bestScore = valueOf[0];
-    bestId = idOf[0];
-    if (needsMass) {
-      mass = reduceSum(t, mass);
-    }
-  }
-
   var rawSum = 0.0;
-  if (wantsLogprobs) {
-    rawMax = reduceMax(t, rawMax);
+  if (isSampled || wantsLogprobs) {
+    // A greedy row keeps its best token through the second reduction.
+    var own = score;
+    var ownId = scoreId;
+//#if !GREEDY_ONLY
+    if (isSampled) {
+      own = BANNED;
+      ownId = NO_TOKEN;
+    }
+    let inverseTemperature = paramFloat(slot, 0u);
+    let seed = paramWord(slot, 8u);
+    let needsMass = paramFloat(slot, 1u) < 1.0;
+//#endif
     for (var id = blockBase + t; id < blockEnd; id += WORKGROUP) {
       let raw = finite(logits[rowBase + id]);
-      if (raw > BANNED_LIMIT) {
+      if (wantsLogprobs && raw > BANNED_LIMIT) {
         rawSum += exp(raw - rawMax);
       }
+//#if !GREEDY_ONLY
+      var z = raw;
+      if (!plain) {
+        z = adjusted[row * VOCAB + id];
+      }
+      if (isSampled && z > BANNED_LIMIT) {
+        let s = (z - blockMax) * inverseTemperature;
+        if (needsMass) {
+          mass += exp(s);
+        }
+        if (s > HOPELESS) {
+          let noisy = s + gumbel(noise(seed, step.y, id));
+          if (noisy > own) {
+            own = noisy;
+            ownId = id;
+          }
+        }
+      }
+//#endif
     }
-    rawSum = reduceSum(t, rawSum);
+    reduce(t, own, ownId, mass, rawSum, true);
+    score = valueOf[0];
+    scoreId = idOf[0];
+    mass = pairOf[0];
+    rawSum = pairOf[HALF];
   }
 
   if (t == 0u) {
     let base = (row * BLOCKS + group.x) * PARTIAL_WORDS;
-    partials[base] = bitcast<u32>(bestScore);
-    partials[base + 1u] = bestId;
+    partials[base] = bitcast<u32>(score);
+    partials[base + 1u] = scoreId;
     partials[base + 2u] = bitcast<u32>(blockMax);
     partials[base + 3u] = bitcast<u32>(mass);
     partials[base + 4u] = bitcast<u32>(rawMax);

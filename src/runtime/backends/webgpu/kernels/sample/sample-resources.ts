@@ -31,9 +31,14 @@ export interface SampleKernelOptions {
 /** `greedy`: for steps whose rows all are greedy; what only sampled rows need is compiled away. Both are two dispatches. */
 export type SampleVariant = 'greedy' | 'full';
 
-export const WORKGROUP = 256;
+/** Small, since a block is: the work of sample-partial is spread over many workgroups. */
+const PARTIAL_WORKGROUP = 128;
+/** All that a device must offer: sample-final is one workgroup a row. */
+const FINAL_WORKGROUP = 256;
+/** Of count-edits. */
+export const EDIT_WORKGROUP = 256;
 /** sample-final takes one partial per invocation. */
-const MAX_BLOCKS = WORKGROUP;
+const MAX_BLOCKS = FINAL_WORKGROUP;
 
 /** Sizes in words, of which the shaders have the same. */
 export interface SampleShape {
@@ -48,9 +53,9 @@ export interface SampleShape {
 
 export function sampleShape(options: SampleKernelOptions): SampleShape {
   const { vocabSize, maxTokens, biasCapacity = 1024, logitsStride = vocabSize } = options;
-  // Four tokens an invocation once there are enough of them for many workgroups.
-  const perInvocation = Math.max(vocabSize > 16384 ? 4 : 1, Math.ceil(vocabSize / (WORKGROUP * MAX_BLOCKS)));
-  const block = perInvocation * WORKGROUP;
+  // Eight tokens an invocation once there are enough of them for many workgroups.
+  const perInvocation = Math.max(vocabSize > 16384 ? 8 : 2, Math.ceil(vocabSize / (PARTIAL_WORKGROUP * MAX_BLOCKS)));
+  const block = perInvocation * PARTIAL_WORKGROUP;
   const historyOffset = vocabSize + Math.ceil(vocabSize / 32);
   return {
     block,
@@ -119,6 +124,7 @@ export async function compileSamplePipelines(
       label: `${label} ${variant}`,
       code: composeShader(
         {
+          WORKGROUP: file === finalCode ? FINAL_WORKGROUP : PARTIAL_WORKGROUP,
           VOCAB: vocabSize,
           BLOCK: shape.block,
           BLOCKS: shape.blocks,

@@ -1,0 +1,225 @@
+import { abortError } from '../../../shared/errors.ts';
+import type { LoadProgress } from '../../../shared/info.ts';
+import { describeModel } from '../../models/architectures/describe-model.ts';
+import type { ModelDescription } from '../../models/architectures/model-config.ts';
+import { ByteReader } from '../../models/gguf/byte-reader.ts';
+import type { GgufHeader } from '../../models/gguf/header.ts';
+import { readGgufHeader } from '../../models/gguf/read-header.ts';
+import type { ModelSource } from '../../models/source.ts';
+import type { Backend } from '../backend.ts';
+import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
+import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
+import { defaultLinearTile } from './kernels/linear/linear.ts';
+import { KernelCompiler } from './kernels/pipeline.ts';
+import { createSampleKernels } from './kernels/sample/sample-kernels.ts';
+import { KvBlocks } from './kv-blocks.ts';
+import { checkModel, modelInfo } from './model-info.ts';
+import { createPlanBuffers } from './plan/buffers.ts';
+import type { PlanParts } from './plan/fused-steps.ts';
+import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
+import { ModelPlan } from './plan/model-plan.ts';
+import { modelSizes } from './plan/model-sizes.ts';
+import { StepCosts } from './plan/step-costs.ts';
+import { ReadbackRing } from './readback-ring.ts';
+import { selfCheck } from './self-check.ts';
+import { Sequences } from './sequences.ts';
+import { StepWriter, stepLayout } from './step-layout.ts';
+import { StepTimer, TIMER_BYTES } from './step-timer.ts';
+import { WebGpuBackend } from './webgpu-backend.ts';
+import { createMatrices, streamWeights, type LoadedWeights } from './weights/load-weights.ts';
+import { planWeights, type WeightPlan } from './weights/weight-plan.ts';
+
+export interface WebGpuBackendOptions extends GpuDeviceOptions {
+  source: ModelSource;
+  /** The GGUF file within the source. */
+  path: string;
+  /** Tokens that a sequence can hold. @default what the model was trained for, at most 4096, and what fits */
+  contextTokens?: number;
+  /** Sequences that may decode in one step, 1 to 8. @default 8 */
+  maxBatch?: number;
+  /** Rows of a prefill chunk, a multiple of 64. @default 256 */
+  maxStepTokens?: number;
+  /** Bytes on the device that weights, KV and scratch may take. @default no limit but those of single buffers */
+  memoryBudgetBytes?: number;
+  /** Measure `gpuMs` of each step, where the device can. @default true */
+  timestamps?: boolean;
+  /** Called with the header once it is read, before the weights: the tokenizer is made of it. */
+  onHeader?: (header: GgufHeader) => void;
+  onProgress?: (progress: LoadProgress) => void;
+  signal?: AbortSignal;
+}
+
+export const WEBGPU_BACKEND_VERSION = '0.1.0';
+
+const RUN_AHEAD = 4;
+const FUSED_ROWS = [1, 2, 4, 8] as const;
+/** Up to this context one workgroup per group of heads does; beyond, it is split, which takes one more dispatch a layer. */
+const SPLIT_TOKENS = 512;
+const MAX_SPLITS = 32;
+
+/**
+ * Loads a GGUF model and makes a {@link Backend} of our own WGSL kernels. Weights stream to the device and are never whole in JS.
+ *
+ * @throws TokenglassError `no-webgpu`, `insecure-context`, `no-adapter`, `fallback-adapter`, `model-not-found`, `model-invalid`,
+ *   `model-unsupported`, `model-too-large`, `network`, `device-lost`, `numeric-fault`; `AbortError`
+ */
+export async function createWebGpuBackend(options: WebGpuBackendOptions): Promise<Backend> {
+  const gpu = await acquireDevice(options);
+  let reader: ByteReader | undefined;
+  try {
+    const opened = await options.source.open(options.path, options.signal ? { signal: options.signal } : {});
+    reader = new ByteReader(opened.stream);
+    const { totalBytes } = opened;
+    const header = await readGgufHeader(reader, totalBytes === undefined ? {} : { totalBytes });
+    options.onHeader?.(header);
+    const backend = await build(gpu, reader, header, options);
+    await selfCheck(backend);
+    options.onProgress?.({ phase: 'ready', loadedBytes: header.endOffset, totalBytes: header.endOffset, label: 'Ready' });
+    return backend;
+  } catch (error) {
+    await reader?.cancel().catch(() => undefined);
+    gpu.destroy();
+    throw options.signal?.aborted ? abortError(options.signal) : error;
+  }
+}
+
+async function build(
+  gpu: GpuContext,
+  reader: ByteReader,
+  header: GgufHeader,
+  options: WebGpuBackendOptions,
+): Promise<WebGpuBackend> {
+  const description = describeModel(header);
+  checkModel(description.config);
+  const { limits } = gpu.device;
+  const maxBindingBytes = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
+  const weights = planWeights(description, { maxBindingBytes });
+  const { maxBatch = 8, maxStepTokens = 256 } = options;
+  const slots = 2 * maxBatch;
+  const memory = planMemory(description.config, {
+    weightBytes: weights.bytes,
+    maxBatch,
+    maxStepTokens,
+    slots,
+    contextTokens: options.contextTokens,
+    budgetBytes: options.memoryBudgetBytes,
+    maxBindingBytes,
+  });
+  const { loaded, fingerprint } = await load(gpu, reader, header, description, weights, options);
+  options.onProgress?.({
+    phase: 'compile',
+    loadedBytes: header.endOffset,
+    totalBytes: header.endOffset,
+    label: 'Compiling kernels',
+  });
+  return assemble(gpu, { header, description, weights, loaded, memory, fingerprint }, { maxBatch, maxStepTokens, slots }, options);
+}
+
+async function load(
+  gpu: GpuContext,
+  reader: ByteReader,
+  header: GgufHeader,
+  description: ModelDescription,
+  weights: WeightPlan,
+  { onProgress, signal }: WebGpuBackendOptions,
+): Promise<{ loaded: LoadedWeights; fingerprint: string }> {
+  const matrices = await withErrorScopes(gpu.device, 'room for the weights', () => createMatrices(gpu, weights));
+  return streamWeights(gpu, reader, description, matrices, {
+    signal,
+    onBytes: (bytes) =>
+      onProgress?.({
+        phase: 'download',
+        loadedBytes: header.dataOffset + bytes,
+        totalBytes: header.endOffset,
+        label: 'Loading weights',
+      }),
+  });
+}
+
+interface Loaded {
+  header: GgufHeader;
+  description: ModelDescription;
+  weights: WeightPlan;
+  loaded: LoadedWeights;
+  memory: MemoryPlan;
+  fingerprint: string;
+}
+
+async function assemble(
+  gpu: GpuContext,
+  { header, description, weights, loaded, memory, fingerprint }: Loaded,
+  sizes: { maxBatch: number; maxStepTokens: number; slots: number },
+  options: WebGpuBackendOptions,
+): Promise<WebGpuBackend> {
+  const { device } = gpu;
+  const { config } = description;
+  const { maxBatch, maxStepTokens, slots } = sizes;
+  const { contextTokens, kvBlocks } = memory;
+  const fusedRows = FUSED_ROWS.filter((_, i) => i === 0 || FUSED_ROWS[i - 1]! < maxBatch);
+  const batchRows = fusedRows.at(-1)!;
+  const layout = stepLayout({ maxBatch: batchRows, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
+  const buffers = await withErrorScopes(device, 'room for the KV cache', () =>
+    createPlanBuffers(gpu, description, loaded, layout, {
+      contextTokens,
+      kvBlocks,
+      maxBatch: batchRows,
+      rows: maxStepTokens,
+      maxSplits: Math.min(MAX_SPLITS, Math.ceil(contextTokens / (SPLIT_TOKENS / 2))),
+    }),
+  );
+  const compiler = new KernelCompiler(device);
+  const sampler = await createSampleKernels(gpu, compiler, {
+    vocabSize: config.vocabSize,
+    maxRows: batchRows,
+    maxSlots: slots,
+    maxTokens: contextTokens,
+    logits: buffers.logits,
+    logitsStride: modelSizes(config).logitsStride,
+    steps: { buffer: buffers.step, offset: layout.samplesAt * 4 },
+  });
+  const parts: PlanParts = {
+    gpu,
+    compiler,
+    config,
+    weights,
+    matrices: loaded.matrices,
+    buffers,
+    layout,
+    tile: ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m),
+  };
+  const plan = await ModelPlan.create(parts, { fusedRows, tileRows: 32, sampler });
+  const writer = new StepWriter(layout);
+  const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
+  return new WebGpuBackend({
+    gpu,
+    info: {
+      name: 'webgpu',
+      version: WEBGPU_BACKEND_VERSION,
+      adapter: gpu.adapter,
+      model: modelInfo(header, description, {
+        id: options.source.id,
+        contextTokens,
+        weightBytes: weights.bytes,
+        fingerprint,
+      }),
+      capabilities: {
+        maxBatch,
+        maxStepTokens,
+        runAhead: RUN_AHEAD,
+        kvExport: false,
+        logprobs: MAX_TOP_LOGPROBS,
+        grammarMask: false,
+      },
+    },
+    plan,
+    costs: new StepCosts(config, weights),
+    sampler,
+    sequences: new Sequences(new KvBlocks(kvBlocks), writer, { contextTokens, slots }),
+    writer,
+    stepBuffer: buffers.step,
+    ring: new ReadbackRing(gpu.memory, RUN_AHEAD, batchRows * sampler.recordBytes + TIMER_BYTES),
+    ...(useTimer && { timer: new StepTimer(device, gpu.memory) }),
+    splitTokens: SPLIT_TOKENS,
+    maxSplits: MAX_SPLITS,
+  });
+}

@@ -1,0 +1,206 @@
+import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
+import { composeShader, type TemplateValues } from '../template.ts';
+import manyCode from './attend-many.wgsl?raw';
+import mergeCode from './attend-merge.wgsl?raw';
+import oneCode from './attend-one.wgsl?raw';
+import headCode from './head.wgsl?raw';
+import rotateCode from './rotate.wgsl?raw';
+
+/** Tokens of a KV block. */
+export const KV_BLOCK = 32;
+
+export interface AttentionSpec {
+  heads: number;
+  kvHeads: number;
+  /** A multiple of 8, at most 256. */
+  headDim: number;
+  /** f32 between two rows of qkv, and of the output; multiples of 4. */
+  qkvStride: number;
+  outStride: number;
+  /** What query-key products are multiplied with. */
+  scale: number;
+  rope: { pairs: number; interleaved: boolean };
+  /** RMSNorm of query and key heads with this epsilon. */
+  qkNorm?: { epsilon: number };
+  /** A token attends to itself and the `window - 1` before. */
+  window?: number;
+  /** Words of the step buffer where rows, tiles and block tables begin; blocks of a table. */
+  rowsAt: number;
+  tilesAt: number;
+  tablesAt: number;
+  maxBlocks: number;
+}
+
+export interface AttentionBuffers {
+  qkv: GPUBuffer;
+  keys: GPUBuffer;
+  values: GPUBuffer;
+  step: GPUBuffer;
+  rope: GPUBuffer;
+  out: GPUBuffer;
+  headNorm?: GPUBuffer;
+}
+
+function specValues(spec: AttentionSpec): TemplateValues {
+  return {
+    HEADS: spec.heads,
+    KV_HEADS: spec.kvHeads,
+    D: spec.headDim,
+    QKV_STRIDE: spec.qkvStride,
+    OUT_STRIDE: spec.outStride,
+    SCALE: spec.scale,
+    PAIRS: spec.rope.pairs,
+    INTERLEAVED: spec.rope.interleaved,
+    QK_NORM: spec.qkNorm !== undefined,
+    EPSILON: spec.qkNorm?.epsilon ?? 0,
+    WINDOW: spec.window ?? 0,
+    ROWS_AT: spec.rowsAt,
+    TILES_AT: spec.tilesAt,
+    TABLES_AT: spec.tablesAt,
+    MAX_BLOCKS: spec.maxBlocks,
+  };
+}
+
+/** Threads of a workgroup of `attend-one`. */
+const ONE_THREADS = 256;
+
+/** Query heads that a workgroup of `attend-one` takes: as many of those that share a key head as 16 KiB of workgroup memory allow. */
+export function headsPerGroup({ heads, kvHeads, headDim }: Pick<AttentionSpec, 'heads' | 'kvHeads' | 'headDim'>): number {
+  const shared = heads / kvHeads;
+  let group = 1;
+  for (let n = 1; n <= Math.min(8, shared); n++) {
+    const bytes = 4 * (n * headDim + scratchWords(n, headDim));
+    if (shared % n === 0 && bytes <= 14_000) group = n;
+  }
+  return group;
+}
+
+function scratchWords(group: number, headDim: number): number {
+  return Math.max((group + 1) * headDim, group * ONE_THREADS, 4 * ONE_THREADS);
+}
+
+/** Attention of one token a row, new key and value included. @param split results are parts of a longer context */
+export function attendOneKernel(spec: AttentionSpec, split: boolean): KernelSource {
+  const group = headsPerGroup(spec);
+  return {
+    label: `attend-one${split ? ' split' : ''}`,
+    code: composeShader(
+      { ...specValues(spec), GROUP: group, WG: ONE_THREADS, SCRATCH: scratchWords(group, spec.headDim), SPLIT: split },
+      headCode,
+      oneCode,
+    ),
+    bindings: {
+      0: 'read',
+      1: 'write',
+      2: 'write',
+      3: 'read',
+      4: 'read',
+      5: 'write',
+      ...(spec.qkNorm && { 6: 'read' as const }),
+    },
+  };
+}
+
+/** x: splits, y: groups of heads, z: rows; x and z are set when recorded. */
+export function bindAttendOne(
+  device: GPUDevice,
+  kernel: Kernel,
+  spec: AttentionSpec,
+  buffers: AttentionBuffers,
+): Dispatch {
+  return bindKernel(device, kernel, attentionBindings(buffers), [1, spec.heads / headsPerGroup(spec), 1]);
+}
+
+/** Puts the splits together. */
+export function attendMergeKernel(spec: AttentionSpec): KernelSource {
+  return {
+    label: 'attend-merge',
+    code: composeShader({ HEADS: spec.heads, D: spec.headDim, OUT_STRIDE: spec.outStride }, mergeCode),
+    bindings: { 0: 'read', 1: 'write', 2: 'read' },
+  };
+}
+
+export function bindAttendMerge(
+  device: GPUDevice,
+  kernel: Kernel,
+  spec: AttentionSpec,
+  buffers: { parts: GPUBuffer; out: GPUBuffer; step: GPUBuffer },
+): Dispatch {
+  return bindKernel(device, kernel, { 0: buffers.parts, 1: buffers.out, 2: buffers.step }, [spec.heads, 1]);
+}
+
+/** f32 words that a row's splits take. */
+export function splitWords({ heads, headDim }: Pick<AttentionSpec, 'heads' | 'headDim'>, splits: number): number {
+  return heads * splits * (headDim + 4);
+}
+
+/** Rotates queries in place and puts keys and values in the cache, for a prefill chunk. */
+export function rotateKernel(spec: AttentionSpec): KernelSource {
+  return {
+    label: 'rotate',
+    code: composeShader(specValues(spec), headCode, rotateCode),
+    bindings: { 0: 'write', 1: 'write', 2: 'write', 3: 'read', 4: 'read', ...(spec.qkNorm && { 6: 'read' as const }) },
+  };
+}
+
+export function bindRotate(
+  device: GPUDevice,
+  kernel: Kernel,
+  spec: AttentionSpec,
+  buffers: AttentionBuffers,
+): Dispatch {
+  const { 5: _, ...bindings } = attentionBindings(buffers);
+  return bindKernel(device, kernel, bindings, [spec.heads + spec.kvHeads, 1]);
+}
+
+/** Rows of a tile of `attend-many`. */
+export function queriesPerTile(headDim: number): number {
+  return headDim <= 128 ? 16 : 8;
+}
+
+/** Causal attention of a prefill chunk. */
+export function attendManyKernel(spec: AttentionSpec): KernelSource {
+  const queries = queriesPerTile(spec.headDim);
+  const rowLanes = Math.min(queries, Math.floor(128 / (spec.headDim / 4)));
+  // `turn` of head.wgsl names the rotary table, which is not bound here.
+  const code = composeShader(
+    {
+      ...specValues(spec),
+      QUERIES: queries,
+      SCORE_ROWS: queries / 4,
+      ROW_LANES: rowLanes,
+      VALUE_ROWS: Math.ceil(queries / rowLanes),
+    },
+    '@group(0) @binding(4) var<storage, read> rope: array<vec2<f32>>;',
+    headCode,
+    manyCode,
+  );
+  return {
+    label: 'attend-many',
+    code,
+    bindings: { 0: 'read', 1: 'read', 2: 'read', 3: 'read', 5: 'write' },
+  };
+}
+
+/** y: tiles, set when recorded. */
+export function bindAttendMany(
+  device: GPUDevice,
+  kernel: Kernel,
+  spec: AttentionSpec,
+  buffers: AttentionBuffers,
+): Dispatch {
+  const { 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
+  return bindKernel(device, kernel, bindings, [spec.heads, 1]);
+}
+
+function attentionBindings(buffers: AttentionBuffers): Record<number, GPUBuffer> {
+  return {
+    0: buffers.qkv,
+    1: buffers.keys,
+    2: buffers.values,
+    3: buffers.step,
+    4: buffers.rope,
+    5: buffers.out,
+    ...(buffers.headNorm && { 6: buffers.headNorm }),
+  };
+}

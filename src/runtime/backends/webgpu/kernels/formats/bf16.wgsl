@@ -1,0 +1,8 @@
+// BF16: a unit is 8 weights in 16 bytes, in order; exact in f32.
+const UNIT_X = 2u;
+fn widen(word: u32) -> vec2<f32> { return bitcast<vec2<f32>>(vec2<u32>(word << 16u, word & 0xffff0000u)); }
+fn decode(q: vec4<u32>, j: u32) -> vec4<f32> {
+  let pair = select(q.xy, q.zw, j == 1u);
+  return vec4<f32>(widen(pair.x), widen(pair.y));
+}
+fn unit_scale(unit: u32) -> vec2<f32> { return vec2<f32>(1.0, 0.0); }

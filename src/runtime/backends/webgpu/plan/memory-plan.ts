@@ -1,0 +1,103 @@
+import { TokenglassError } from '../../../../shared/errors.ts';
+import type { ModelConfig } from '../../../models/architectures/model-config.ts';
+import { KV_BLOCK } from '../kernels/attention/attention.ts';
+import { modelSizes } from './model-sizes.ts';
+
+export interface MemoryRequest {
+  weightBytes: number;
+  maxBatch: number;
+  maxStepTokens: number;
+  /** Sequences open at once. */
+  slots: number;
+  /** Context that the caller insists on. @default what fits, at most 4096 and what the model was trained for */
+  contextTokens?: number | undefined;
+  /** Bytes that all of it may take. @default no limit but those of single buffers */
+  budgetBytes?: number | undefined;
+  /** The device's limit of one binding. */
+  maxBindingBytes: number;
+}
+
+export interface MemoryPlan {
+  contextTokens: number;
+  /** KV blocks of the pool that all sequences share. */
+  kvBlocks: number;
+  kvBytes: number;
+  /** Activations, logits, rotary tables and sampling state. */
+  scratchBytes: number;
+  totalBytes: number;
+}
+
+const DEFAULT_CONTEXT = 4096;
+/** KV beyond one full context that the pool has for more sequences, if it comes cheap. */
+const SPARE_KV_BYTES = 256 * 2 ** 20;
+
+/**
+ * Decides, before anything is allocated, how long a context can be and how many KV blocks there are.
+ * @throws TokenglassError `model-too-large` with neededBytes, availableBytes and largestContextTokens; RangeError for a senseless context
+ */
+export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryPlan {
+  const wanted = request.contextTokens ?? Math.min(config.contextTokens, DEFAULT_CONTEXT);
+  if (!(Number.isInteger(wanted) && wanted > 0)) {
+    throw new RangeError(`Cannot plan a context of ${wanted} tokens: give a whole number above 0`);
+  }
+  const largest = largestContext(config, request);
+  const context = request.contextTokens === undefined ? Math.min(wanted, largest) : wanted;
+  if (context > largest || largest < KV_BLOCK) {
+    const needed = totalOf(config, request, Math.max(context, KV_BLOCK), blocksOf(Math.max(context, KV_BLOCK)));
+    const available = request.budgetBytes ?? largestBytes(config, request, largest);
+    throw new TokenglassError(
+      'model-too-large',
+      `Cannot hold a context of ${context} tokens: it needs ${needed} bytes, and there are ${available}; ` +
+        (largest < KV_BLOCK ? 'take a smaller model' : `take at most ${largest} tokens`),
+      { details: { neededBytes: needed, availableBytes: available, largestContextTokens: largest } },
+    );
+  }
+  const kvBlocks = poolBlocks(config, request, context);
+  const { kvBytesPerToken } = modelSizes(config);
+  const scratchBytes = scratchOf(config, request, context);
+  const kvBytes = kvBlocks * KV_BLOCK * kvBytesPerToken;
+  return { contextTokens: context, kvBlocks, kvBytes, scratchBytes, totalBytes: request.weightBytes + kvBytes + scratchBytes };
+}
+
+const blocksOf = (tokens: number): number => Math.ceil(tokens / KV_BLOCK);
+
+function scratchOf(config: ModelConfig, request: MemoryRequest, context: number): number {
+  const sizes = modelSizes(config);
+  const perRow = 3 * sizes.xStride + sizes.qkvStride + sizes.attnStride + sizes.ffnStride;
+  const rope = context * (config.headDim / 2) * 2;
+  const logits = request.maxBatch * sizes.logitsStride * 2;
+  const sampling = request.slots * (config.vocabSize * 1.04 + context);
+  return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling));
+}
+
+function totalOf(config: ModelConfig, request: MemoryRequest, context: number, blocks: number): number {
+  return request.weightBytes + blocks * KV_BLOCK * modelSizes(config).kvBytesPerToken + scratchOf(config, request, context);
+}
+
+/** Bytes in all with the largest context: what single bindings allow. */
+function largestBytes(config: ModelConfig, request: MemoryRequest, largest: number): number {
+  return totalOf(config, request, largest, blocksOf(largest));
+}
+
+function largestContext(config: ModelConfig, request: MemoryRequest): number {
+  const { kvHalfBlockBytes, kvBytesPerToken } = modelSizes(config);
+  let most = Math.min(config.contextTokens, Math.floor(request.maxBindingBytes / kvHalfBlockBytes) * KV_BLOCK);
+  if (request.budgetBytes !== undefined) {
+    const perToken = kvBytesPerToken + scratchOf(config, request, 1) - scratchOf(config, request, 0);
+    const rest = request.budgetBytes - request.weightBytes - scratchOf(config, request, 0);
+    most = Math.min(most, Math.floor(Math.max(0, rest) / perToken / KV_BLOCK) * KV_BLOCK);
+  }
+  return most;
+}
+
+/** Blocks for one full context, and for as many of the other sequences as spare memory allows. */
+function poolBlocks(config: ModelConfig, request: MemoryRequest, context: number): number {
+  const { kvBytesPerToken, kvHalfBlockBytes } = modelSizes(config);
+  const one = blocksOf(context);
+  let spare = Math.floor(SPARE_KV_BYTES / (kvBytesPerToken * KV_BLOCK));
+  if (request.budgetBytes !== undefined) {
+    const rest = request.budgetBytes - totalOf(config, request, context, one);
+    spare = Math.min(spare, Math.floor(Math.max(0, rest) / (kvBytesPerToken * KV_BLOCK)));
+  }
+  return Math.min(one + spare, one * request.maxBatch, Math.floor(request.maxBindingBytes / kvHalfBlockBytes));
+}

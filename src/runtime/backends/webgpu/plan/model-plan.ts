@@ -1,0 +1,164 @@
+import { bindEmbed, embedKernel, type EmbedSpec } from '../kernels/embed/embed.ts';
+import { unitsPerRow } from '../kernels/formats/formats.ts';
+import { record, type Dispatch } from '../kernels/pipeline.ts';
+import type { SampleKernels, SampleVariant } from '../kernels/sample/sample-kernels.ts';
+import { createAttentionSteps, type AttentionLayer } from './attention-steps.ts';
+import { createChunkSteps, type ChunkSteps } from './chunk-steps.ts';
+import { createFusedSteps, createOutputSteps, type FusedSteps, type PlanParts } from './fused-steps.ts';
+import { modelSizes } from './model-sizes.ts';
+
+/** What one step computes. */
+export interface StepShape {
+  rows: number;
+  /** Each row is the one new token of its sequence (decode). */
+  oneEach: boolean;
+  /** Shares of the context in `oneEach` steps. */
+  splits: number;
+  /** Attention tiles in other steps. */
+  tiles: number;
+  /** Rows of logits. */
+  samples: number;
+  variant: SampleVariant;
+}
+
+export interface ModelPlanOptions {
+  /** Row counts that fused steps are made for, ascending; the last is the most. */
+  fusedRows: readonly number[];
+  /** Rows that a workgroup of a chunk's matrices takes. */
+  tileRows: number;
+  sampler: SampleKernels;
+}
+
+/** Everything that a step dispatches, made once. Recording a step makes nothing on the device. */
+export class ModelPlan {
+  readonly #embed: readonly Dispatch[];
+  readonly #attention: readonly AttentionLayer[];
+  readonly #fused: readonly FusedSteps[];
+  readonly #chunk: ChunkSteps;
+  /** By index of `fusedRows`: after fused steps, and after chunks. */
+  readonly #output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
+  readonly #sampler: SampleKernels;
+
+  private constructor(init: {
+    embed: readonly Dispatch[];
+    attention: readonly AttentionLayer[];
+    fused: readonly FusedSteps[];
+    chunk: ChunkSteps;
+    output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
+    sampler: SampleKernels;
+  }) {
+    this.#embed = init.embed;
+    this.#attention = init.attention;
+    this.#fused = init.fused;
+    this.#chunk = init.chunk;
+    this.#output = init.output;
+    this.#sampler = init.sampler;
+  }
+
+  /** Compiles all kernels, in parallel, and binds all buffers. */
+  static async create(parts: PlanParts, options: ModelPlanOptions): Promise<ModelPlan> {
+    const [embed, attention, chunk, fused, output] = await Promise.all([
+      createEmbedSteps(parts, options.sampler),
+      createAttentionSteps(parts),
+      createChunkSteps(parts, options.tileRows),
+      Promise.all(options.fusedRows.map((m) => createFusedSteps(parts, m))),
+      Promise.all(
+        options.fusedRows.map(async (m) => {
+          const [afterFused, afterChunk] = await Promise.all([
+            createOutputSteps(parts, m, true),
+            createOutputSteps(parts, m, false),
+          ]);
+          return { m, fused: afterFused, chunk: afterChunk };
+        }),
+      ),
+    ]);
+    return new ModelPlan({ embed, attention, chunk, fused, output, sampler: options.sampler });
+  }
+
+  /** Records a step; the step buffer is written before the pass is submitted. @returns dispatches recorded */
+  record(pass: GPUComputePassEncoder, shape: StepShape): number {
+    let count = 0;
+    const run = (dispatch: Dispatch, x?: number, y?: number, z?: number): void => {
+      record(pass, dispatch, x, y, z);
+      count += 1;
+    };
+    for (const embed of this.#embed) run(embed, embed.x, shape.rows);
+    const fused = this.#fused.find(({ m }) => m >= shape.rows);
+    if (fused) this.#recordFused(run, shape, fused);
+    else this.#recordChunk(run, shape);
+    if (shape.samples > 0) {
+      const output = this.#output.find(({ m }) => m >= shape.samples)!;
+      for (const dispatch of fused ? output.fused : output.chunk) run(dispatch);
+      this.#sampler.encode(pass, shape.samples, shape.variant);
+      count += 2;
+    }
+    return count;
+  }
+
+  #recordFused(run: Run, shape: StepShape, fused: FusedSteps): void {
+    for (let index = 0; index < fused.layers.length; index++) {
+      const layer = fused.layers[index]!;
+      for (const qkv of layer.qkv) run(qkv);
+      this.#recordAttention(run, shape, this.#attention[index]!);
+      run(layer.attnOutput);
+      run(layer.gateUp);
+      run(layer.down);
+    }
+  }
+
+  #recordChunk(run: Run, shape: StepShape): void {
+    const { tileRows, layers } = this.#chunk;
+    const groups = Math.ceil(shape.rows / tileRows);
+    for (let index = 0; index < layers.length; index++) {
+      const layer = layers[index]!;
+      run(layer.attnNorm, shape.rows);
+      for (const qkv of layer.qkv) run(qkv, qkv.x, groups);
+      this.#recordAttention(run, shape, this.#attention[index]!);
+      run(layer.attnOutput, layer.attnOutput.x, groups);
+      run(layer.ffnNorm, shape.rows);
+      run(layer.gateUp, layer.gateUp.x, groups);
+      run(layer.down, layer.down.x, groups);
+    }
+  }
+
+  #recordAttention(run: Run, shape: StepShape, layer: AttentionLayer): void {
+    if (!shape.oneEach) {
+      run(layer.rotate, layer.rotate.x, shape.rows);
+      run(layer.many, layer.many.x, shape.tiles);
+    } else if (shape.splits === 1) run(layer.one, 1, layer.one.y, shape.rows);
+    else {
+      run(layer.oneSplit, shape.splits, layer.oneSplit.y, shape.rows);
+      run(layer.merge, layer.merge.x, shape.rows);
+    }
+  }
+}
+
+type Run = (dispatch: Dispatch, x?: number, y?: number, z?: number) => void;
+
+async function createEmbedSteps(parts: PlanParts, sampler: SampleKernels): Promise<Dispatch[]> {
+  const { gpu, compiler, config, weights, matrices, buffers, layout } = parts;
+  return Promise.all(
+    weights.embedding.map(async (plan) => {
+      const matrix = matrices.get(plan)!;
+      const spec: EmbedSpec = {
+        format: matrix.format,
+        rows: matrix.rows,
+        from: plan.offset,
+        vocabulary: config.vocabSize,
+        cols: matrix.cols,
+        xStride: modelSizes(config).xStride,
+        scale: config.embeddingScale,
+        rowsAt: layout.rowsAt,
+      };
+      const kernel = await compiler.compile(embedKernel(spec, gpu.abilities));
+      const bound = { x: buffers.x[0], step: buffers.step, tokens: sampler.tokens };
+      return bindEmbed(gpu.device, kernel, spec, matrix, bound, 1);
+    }),
+  );
+}
+
+/** Units of the embedding that a token row reads, for the count of bytes. */
+export function embeddingUnits(parts: Pick<PlanParts, 'weights' | 'matrices'>): number {
+  const matrix = parts.matrices.get(parts.weights.embedding[0]!)!;
+  return unitsPerRow(matrix.format, matrix.cols);
+}
