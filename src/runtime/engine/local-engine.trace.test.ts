@@ -18,6 +18,7 @@ function timedEngine(runAhead = 1): ReturnType<typeof createFakeEngine> & { cloc
     {
       nextToken: scriptedTokens(bytesOf('abcdef')),
       capabilities: { runAhead },
+      completion: 'task',
       clock: { now: () => clock.ms },
       onStepEnd: ([row]) => (clock.ms += row!.isPrompt ? 100 : 20),
     },
