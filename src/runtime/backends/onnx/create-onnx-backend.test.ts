@@ -127,4 +127,11 @@ describe('createOnnxBackend', () => {
     expect(await runTokens(backend, [1, 2, 3], 2)).to.have.length(2);
     await backend.dispose();
   });
+
+  it('createOnnxBackend: a context that is no whole number above 0 is a RangeError', async () => {
+    for (const contextTokens of [0, -1, 1.5, Number.NaN]) {
+      const load = createOnnxBackend({ source: tinySource(), device: 'wasm', contextTokens });
+      expect(await failing(load)).to.be.instanceOf(RangeError);
+    }
+  });
 });

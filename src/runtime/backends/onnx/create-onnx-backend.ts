@@ -50,7 +50,9 @@ const MAX_LOGITS_BYTES = 2 ** 26;
  *   `AbortError` once `signal` is aborted
  */
 export async function createOnnxBackend(options: OnnxBackendOptions): Promise<OnnxBackend> {
-  const { signal, onProgress } = options;
+  const { signal, onProgress, contextTokens } = options;
+  if (contextTokens !== undefined && !(Number.isInteger(contextTokens) && contextTokens > 0))
+    throw new RangeError(`Cannot load a model for ${contextTokens} tokens of context: give a whole number above 0`);
   throwIfAborted(signal);
   const adapter = options.device === 'webgpu' ? await takeAdapter(options) : undefined;
   const runtimeLoading = loadOrtRuntime({

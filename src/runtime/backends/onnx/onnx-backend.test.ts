@@ -169,4 +169,31 @@ describe('OnnxBackend on WASM', () => {
       await other.dispose();
     }
   });
+
+  it('createOnnxBackend: KV and logits in f16 work, are half the size, and go through an export unchanged', async () => {
+    const half = await make({ source: tinySource({ half: true }), dtype: 'q4f16' });
+    expect(half.info.model).to.include({
+      quantization: 'q4f16',
+      kvBytesPerToken: backend.info.model.kvBytesPerToken / 2,
+    });
+    const sequence = half.openSequence(sequenceOptions({}, 20));
+    const rows = await continueSequence(half, sequence, PROMPT, 4);
+    const block = await half.exportKv(sequence, 0, PROMPT.length);
+    expect(block.type).to.equal('float16');
+    // The same weights in f32: f16 keeps three digits.
+    const wide = backend.openSequence(sequenceOptions({}, 20));
+    const [first] = await continueSequence(backend, wide, PROMPT, 1);
+    expect(rows[0]!.token).to.equal(first!.token);
+    expect(rows[0]!.logprob).to.be.closeTo(first!.logprob!, 0.02);
+    backend.closeSequence(wide);
+    const again = half.openSequence(sequenceOptions({}, 20));
+    await half.importKv(again, PROMPT, [block]);
+    const row = { sequence: again, input: [rows[0]!.token!], sample: true, isPrompt: false };
+    const { token, topLogprobs } = (await half.step([row])).rows[0]!;
+    expect({ token, topLogprobs }).to.deep.equal({ token: rows[1]!.token, topLogprobs: rows[1]!.topLogprobs });
+    half.truncate(again, PROMPT.length - 3);
+    const rest = await continueSequence(half, again, PROMPT.slice(-3), 4);
+    expect(rest.map((made) => made.token)).to.deep.equal(rows.map((made) => made.token));
+    await half.dispose();
+  });
 });

@@ -1,3 +1,5 @@
+import { TokenglassError } from '../../../shared/errors.ts';
+
 /**
  * Builds of onnxruntime-web. `wasm`: CPU only. `jspi` and `asyncify`: WebGPU, by the way they wait for the GPU in the middle of WASM code;
  * JSPI is smaller and faster, and not in every browser.
@@ -29,7 +31,7 @@ const FILES: Readonly<Record<OrtVariant, readonly [module: string, wasm: string]
  * Imported by `?url`, so that only the build that is used is ever fetched, and so that the module is served as it is: a bundler that took it
  * in would break the threads (which start from the module's own URL) and copy the wasm a second time.
  */
-const IMPORTS: Readonly<Record<OrtVariant, () => Promise<readonly [{ default: string }, { default: string }]>>> = {
+const IMPORTS: Readonly<Record<OrtVariant, () => Promise<readonly [{ default: unknown }, { default: unknown }]>>> = {
   wasm: () =>
     Promise.all([import('onnxruntime-web/wasm?url'), import('onnxruntime-web/ort-wasm-simd-threaded.wasm?url')]),
   jspi: () =>
@@ -47,8 +49,18 @@ export async function ortUrls(variant: OrtVariant, { ortBaseUrl }: OrtAssets = {
     const [module, wasm] = FILES[variant];
     return { module: new URL(module, base).href, wasm: new URL(wasm, base).href };
   }
-  const [module, wasm] = await IMPORTS[variant]();
+  const [module, wasm] = await IMPORTS[variant]().catch((cause: unknown) => {
+    throw unknownToBundler(cause);
+  });
+  if (typeof module.default !== 'string' || typeof wasm.default !== 'string') throw unknownToBundler();
   return { module: absolute(module.default), wasm: absolute(wasm.default) };
+}
+
+/** A bundler that ignores the `?url` gives the module itself, and a page without one cannot resolve the name. */
+function unknownToBundler(cause?: unknown): TokenglassError {
+  const message =
+    'Cannot find onnxruntime-web: this page was built without support for "?url" imports; say where its files are with assets.ortBaseUrl';
+  return new TokenglassError('unsupported', message, cause === undefined ? {} : { cause });
 }
 
 /** JSPI where the browser has it. */

@@ -83,19 +83,29 @@ export function defaultThreads(): number {
 
 async function importRuntime(options: OrtRuntimeOptions, threads: number, forget: () => void): Promise<OrtRuntime> {
   const urls = await ortUrls(options.variant, options);
-  let ort: OrtModule;
   try {
     // The module is a singleton by its URL; a fragment makes it another one, which neither server nor cache sees.
-    ort = (await import(/* @vite-ignore */ `${urls.module}#${instances++}`)) as OrtModule;
+    const ort = (await import(/* @vite-ignore */ `${urls.module}#${instances++}`)) as OrtModule;
+    // Threads start as workers from the module's URL, which a page may do on its own origin only.
+    const usable = new URL(urls.module).origin === globalThis.location.origin ? threads : 1;
+    ort.env.wasm.numThreads = usable;
+    ort.env.wasm.wasmPaths = { wasm: urls.wasm };
+    ort.env.logLevel = 'error';
+    await startWasm(ort);
+    return new OrtRuntime(ort, options.variant, usable, forget);
   } catch (cause) {
-    const message = `Cannot load onnxruntime-web from ${urls.module}; serve the files of onnxruntime-web/dist, or say where they are with assets.ortBaseUrl`;
-    throw new TokenglassError('network', message, { cause, details: { url: urls.module } });
+    const message = `Cannot load onnxruntime-web from ${urls.module} and ${urls.wasm}; serve these files, or say where they are with assets.ortBaseUrl`;
+    throw new TokenglassError('network', message, { cause, details: { ...urls } });
   }
-  const sameOrigin = new URL(urls.module).origin === globalThis.location.origin;
-  // Threads start as workers from the module's URL, which a page may do on its own origin only.
-  const usable = sameOrigin ? threads : 1;
-  ort.env.wasm.numThreads = usable;
-  ort.env.wasm.wasmPaths = { wasm: urls.wasm };
-  ort.env.logLevel = 'error';
-  return new OrtRuntime(ort, options.variant, usable, forget);
+}
+
+/** An ONNX model of one Identity node (written by testing/onnx-writer.ts). */
+const IDENTITY_MODEL =
+  'CAg6PQoTCgF4EgF5GgF5IghJZGVudGl0eRIEdGVzdFoPCgF4EgoKCAgBEgQKAggBYg8KAXkSCgoICAESBAoCCAFCBAoAEBJCEQoNY29tLm1pY3Jvc29mdBAB';
+
+/** Fetches and compiles the wasm now, while weights are still on their way: onnxruntime-web does it with the first session. */
+async function startWasm(ort: OrtModule): Promise<void> {
+  const model = Uint8Array.from(atob(IDENTITY_MODEL), (char) => char.charCodeAt(0));
+  const session = await ort.InferenceSession.create(model, { executionProviders: ['wasm'] });
+  await session.release();
 }

@@ -30,7 +30,7 @@ const float = (field: number, value: number): Uint8Array =>
   join([varint(field * 8 + 5), new Uint8Array(new Float32Array([value]).buffer)]);
 
 /** TensorProto.DataType */
-export const DATA_TYPE = { float32: 1, uint8: 2, int32: 6, int64: 7 } as const;
+export const DATA_TYPE = { float32: 1, uint8: 2, int32: 6, int64: 7, float16: 10 } as const;
 
 export type OnnxArray = Float32Array | Uint8Array | BigInt64Array;
 

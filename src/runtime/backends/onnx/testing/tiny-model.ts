@@ -23,9 +23,9 @@ export interface TinyModel {
 
 /**
  * A decoder with random INT4 weights in the operators of onnx-community exports (MatMulNBits, GroupQueryAttention with rotary,
- * SimplifiedLayerNormalization): small enough that a step on a software adapter takes a fraction of a second.
+ * SimplifiedLayerNormalization), with `half` in f16 where q4f16 exports have it (KV, attention, logits): small enough that a step on a software adapter takes a fraction of a second.
  */
-export function tinyModel({ split = false, positionIds = false } = {}): TinyModel {
+export function tinyModel({ split = false, positionIds = false, half = false } = {}): TinyModel {
   const random = mulberry32(7);
   const graph = new GraphBuilder(random);
   const { vocab, hidden, heads, kvHeads, headDim, inner, layers, context } = TINY;
@@ -52,13 +52,19 @@ export function tinyModel({ split = false, positionIds = false } = {}): TinyMode
     const past = ['key', 'value'].map((name) => `past_key_values.${layer}.${name}`);
     const present = ['key', 'value'].map((name) => `present.${layer}.${name}`);
     kv.push(...past);
+    const [toKv, fromKv] = half
+      ? [(name: string) => graph.cast(name, 'float16'), (name: string) => graph.cast(name, 'float32')]
+      : [(name: string) => name, (name: string) => name];
+    const inputs = [q, k, v].map(toKv);
+    const tables = ['cos', 'sin'].map(toKv);
     graph.nodes.push(
-      node('GroupQueryAttention', [q, k, v, ...past, 'seqlens', 'total', 'cos', 'sin'], [at('attended'), ...present], {
+      node('GroupQueryAttention', [...inputs, ...past, 'seqlens', 'total', ...tables], [at('attended'), ...present], {
         domain: 'com.microsoft',
         ints: { num_heads: heads, kv_num_heads: kvHeads, do_rotary: 1 },
       }),
     );
-    const after = graph.node('Add', [x, graph.matrix(at('o'), at('attended'), heads * headDim, hidden)], at('after'));
+    const attended = fromKv(at('attended'));
+    const after = graph.node('Add', [x, graph.matrix(at('o'), attended, heads * headDim, hidden)], at('after'));
     const inNorm = graph.norm(at('mlp_norm'), after);
     const gate = graph.matrix(at('gate'), inNorm, hidden, inner);
     const up = graph.matrix(at('up'), inNorm, hidden, inner);
@@ -66,7 +72,9 @@ export function tinyModel({ split = false, positionIds = false } = {}): TinyMode
     const down = graph.matrix(at('down'), graph.node('Mul', [silu, up], at('gated')), inner, hidden);
     x = graph.node('Add', [after, down], at('out'));
   }
-  const external = graph.matrix('head', graph.norm('final_norm', x), hidden, vocab, 'logits', split);
+  const head = graph.matrix('head', graph.norm('final_norm', x), hidden, vocab, half ? 'wide' : 'logits', split);
+  if (half) graph.node('Cast', [head], 'logits', { ints: { to: DATA_TYPE.float16 } });
+  const type = half ? DATA_TYPE.float16 : DATA_TYPE.float32;
   const kvDims = ['batch', kvHeads, 'past', headDim] as const;
   const model = onnxModel({
     nodes: graph.nodes,
@@ -75,11 +83,11 @@ export function tinyModel({ split = false, positionIds = false } = {}): TinyMode
       valueInfo('input_ids', DATA_TYPE.int64, ['batch', 'tokens']),
       valueInfo('attention_mask', DATA_TYPE.int64, ['batch', 'total']),
       ...(positionIds ? [valueInfo('position_ids', DATA_TYPE.int64, ['batch', 'tokens'])] : []),
-      ...kv.map((name) => valueInfo(name, DATA_TYPE.float32, kvDims)),
+      ...kv.map((name) => valueInfo(name, type, kvDims)),
     ],
     outputs: [
-      valueInfo(external, DATA_TYPE.float32, ['batch', 'tokens', vocab]),
-      ...kv.map((name) => valueInfo(name.replace('past_key_values', 'present'), DATA_TYPE.float32, kvDims)),
+      valueInfo('logits', type, ['batch', 'tokens', vocab]),
+      ...kv.map((name) => valueInfo(name.replace('past_key_values', 'present'), type, kvDims)),
     ],
   });
   const config = {
@@ -112,9 +120,9 @@ export function memorySource(
 }
 
 /** A source of the tiny model, in the layout of onnx-community repositories. */
-export function tinySource(options: Parameters<typeof tinyModel>[0] = {}): ModelSource {
+export function tinySource(options: NonNullable<Parameters<typeof tinyModel>[0]> = {}): ModelSource {
   const { model, external, config } = tinyModel(options);
-  const files = { 'config.json': config, 'onnx/model_q4.onnx': model };
+  const files = { 'config.json': config, [`onnx/model_${options.half ? 'q4f16' : 'q4'}.onnx`]: model };
   return memorySource(external ? { ...files, 'onnx/model_q4.onnx_data': external } : files, 'tiny');
 }
 
@@ -149,6 +157,11 @@ class GraphBuilder {
   node(op: string, inputs: readonly string[], output: string, options?: Parameters<typeof node>[3]): string {
     this.nodes.push(node(op, inputs, [output], options));
     return output;
+  }
+
+  /** Each use casts anew, under a name of its own. */
+  cast(input: string, to: 'float16' | 'float32'): string {
+    return this.node('Cast', [input], `${input}.${to}.${this.nodes.length}`, { ints: { to: DATA_TYPE[to] } });
   }
 
   norm(name: string, input: string): string {
