@@ -7,6 +7,8 @@ export interface HeaderCursor {
   readonly reader: ByteReader;
   /** Position of the reader where the header began. */
   readonly start: number;
+  /** Array elements that may still come. */
+  elementsLeft: number;
 }
 
 /** Makes `count` bytes available; `what` is what they hold, for the message when they are not there. */

@@ -13,11 +13,12 @@ export const MAX_TENSOR_COUNT = 65_536;
 export const MAX_KEY_BYTES = 65_535;
 /** Bytes of a string value. The longest real ones are chat templates, below 100 kB. */
 export const MAX_STRING_BYTES = 4 * 2 ** 20;
-/** Elements of an array. The longest real ones are merges, about 500,000. */
-export const MAX_ARRAY_LENGTH = 4 * 2 ** 20;
+/** Elements of all arrays together. Real headers stay below 1.5 million (tokens, scores, types and merges of the largest vocabularies). */
+export const MAX_ARRAY_ELEMENTS = 4 * 2 ** 20;
 /** Bytes of a tensor name: GGML_MAX_NAME of ggml.h, its terminating zero included. */
 export const MAX_TENSOR_NAME_BYTES = 63;
 /** Sizes of a tensor: GGML_MAX_DIMS of ggml.h. */
 export const MAX_TENSOR_DIMS = 4;
-/** `general.alignment`. Real files use 32; more than this would only pad. */
+/** `general.alignment`: the specification wants multiples of 8, real files use 32, and more than the most would only pad. */
+export const MIN_ALIGNMENT = 8;
 export const MAX_ALIGNMENT = 2 ** 20;

@@ -28,7 +28,7 @@ export async function readGgufHeader(
   options: ReadGgufHeaderOptions = {},
 ): Promise<GgufHeader> {
   const reader = source instanceof ByteReader ? source : new ByteReader(source);
-  const cursor: HeaderCursor = { reader, start: reader.position };
+  const cursor: HeaderCursor = { reader, start: reader.position, elementsLeft: limits.MAX_ARRAY_ELEMENTS };
   await need(cursor, 4, 'its magic number');
   if (reader.takeUint32() !== MAGIC) throw invalid('it does not begin with "GGUF"; choose a .gguf file');
   await need(cursor, 4, 'its version');
@@ -75,8 +75,8 @@ async function readMetadata(cursor: HeaderCursor, count: number): Promise<GgufMe
 function readAlignment(metadata: GgufMetadata): number {
   const alignment = metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
   const isPowerOfTwo = typeof alignment === 'number' && Number.isInteger(Math.log2(alignment));
-  if (!isPowerOfTwo || alignment < 1 || alignment > limits.MAX_ALIGNMENT) {
-    throw invalid('its general.alignment is no power of two, or too large');
+  if (!isPowerOfTwo || alignment < limits.MIN_ALIGNMENT || alignment > limits.MAX_ALIGNMENT) {
+    throw invalid(`its general.alignment is no power of two from ${limits.MIN_ALIGNMENT} to ${limits.MAX_ALIGNMENT}`);
   }
   return alignment;
 }

@@ -1,6 +1,6 @@
 import type { GgufArray, GgufNumberArray, GgufValue } from './header.ts';
 import { invalid, need, unsupported, type HeaderCursor } from './header-cursor.ts';
-import { MAX_ARRAY_LENGTH, MAX_KEY_BYTES, MAX_STRING_BYTES, MAX_TENSOR_NAME_BYTES } from './limits.ts';
+import { MAX_ARRAY_ELEMENTS, MAX_KEY_BYTES, MAX_STRING_BYTES, MAX_TENSOR_NAME_BYTES } from './limits.ts';
 
 /** Value types of GGUF by number, with their bytes; what has no fixed size is handled apart. */
 const BOOL = 7;
@@ -67,9 +67,10 @@ async function readArray(cursor: HeaderCursor, key: string): Promise<GgufArray> 
   await need(cursor, 12, `the array "${key}"`);
   const type = cursor.reader.takeUint32();
   const length = cursor.reader.takeUint64();
-  if (length > MAX_ARRAY_LENGTH) {
-    throw invalid(`the array "${key}" announces ${length} elements, more than the ${MAX_ARRAY_LENGTH} that are read`);
+  if (length > cursor.elementsLeft) {
+    throw invalid(`the array "${key}" announces ${length} elements, more than the ${MAX_ARRAY_ELEMENTS} that are read in all`);
   }
+  cursor.elementsLeft -= length;
   // No known writer nests arrays, and llama.cpp reads none.
   if (type === ARRAY) throw unsupported(`the metadata "${key}" is an array of arrays`);
   if (type === STRING) return readStrings(cursor, length, key);
