@@ -203,12 +203,12 @@ describe('createSampleKernels', () => {
     await onBench({ vocabSize, maxRows: 8, maxSlots: 8, maxTokens: 8 }, async (bench) => {
       const logits = randomLogits('model', vocabSize, random);
       for (let row = 0; row < 8; row++) writeLogits(bench, row, logits);
-      for (let at = 0; at < 8; at++) {
+      for (let at = 0; at < 4; at++) {
         const paramsOf = (row: number): Required<SamplingParams> => ({
           ...PLAIN,
           temperature: [0.05, 0.3, 0.7, 1, 1.2, 2, 5, 100][row]!,
           seed: at * 1_000_003,
-          ...(at % 2 === 1 ? { topP: 0.9, topK: [0, 20, 50, 300][at >> 1]! } : {}),
+          ...(at % 2 === 1 ? { topP: 0.9, topK: [0, 50][at >> 1]! } : {}),
         });
         for (let row = 0; row < 8; row++) bench.kernels.openSlot(row, paramsOf(row), 0);
         const rows = Array.from({ length: 8 }, (_, slot) => ({ slot, position: at, sample: true }));
