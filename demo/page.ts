@@ -1,14 +1,13 @@
-import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
-import { isTokenglassError, TokenglassError } from '../src/index.ts';
-import { formatBytes, formatParameters } from '../src/ui/index.ts';
+import type { CreateEngineOptions, Engine, EngineInfo, ErrorCode } from '../src/index.ts';
+import { EngineLoader, formatBytes, formatParameters } from '../src/ui/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
-import { readPageOptions, type PageOptions } from './page-options.ts';
+import { readPageOptions } from './page-options.ts';
 import { wireTheme } from './theme.ts';
 
 /** What headless callers use. */
 export interface TokenglassPage {
   /** Undefined until the model is loaded. */
-  engine: Engine | undefined;
+  readonly engine: Engine | undefined;
   /** The first load. */
   ready: Promise<Engine>;
   /** One question past the chat, once the model is loaded. */
@@ -20,6 +19,9 @@ declare global {
     tokenglass: TokenglassPage;
   }
 }
+
+/** After these, asking the same engine again is no use. */
+const NEEDS_NEW_ENGINE: readonly ErrorCode[] = ['device-lost', 'worker-dead', 'watchdog', 'disposed'];
 
 const SUGGESTIONS = [
   'What is TTFT?',
@@ -42,6 +44,7 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   const load = byId('tg-load', 'load');
   const note = byId('span', 'note');
   const select = byId('select', 'engine');
+  const toCpu = byId('button', 'to-cpu');
   wireTheme(byId('button', 'theme'));
 
   chat.suggestions = SUGGESTIONS;
@@ -51,64 +54,43 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   overlay.open = matchMedia('(width >= 64rem)').matches;
   select.value = options.engine;
 
-  const page: TokenglassPage = {
-    engine: undefined,
-    ready: undefined as unknown as Promise<Engine>,
-    ask: async (question, askOptions) => ask(await page.ready, question, askOptions),
+  const loader = new EngineLoader(createEngine, ({ engine, progress, error }) => {
+    load.progress = progress;
+    load.error = error;
+    toCpu.hidden = !error || options.engine === 'onnx-wasm';
+    note.textContent = engine ? describeModel(engine.info) : '';
+    chat.engine = overlay.engine = engine;
+  });
+  const start = (): Promise<Engine> => {
+    const { model, engine, worker } = options;
+    const loading = loader.load({ model, engine, worker });
+    loading.catch(() => undefined); // the failure is on the page already
+    return loading;
   };
-  let current: AbortController | undefined;
-
-  const start = async (wanted: PageOptions): Promise<Engine> => {
-    current?.abort();
-    const abort = (current = new AbortController());
-    const before = page.engine;
-    page.engine = chat.engine = overlay.engine = undefined;
-    note.textContent = '';
-    load.error = undefined;
-    load.progress = { phase: 'download', loadedBytes: 0, label: 'Getting ready' };
-    // The old engine's memory is given back before the new one asks for its own.
-    await before?.[Symbol.asyncDispose]();
-    try {
-      const engine = await createEngine({
-        model: wanted.model,
-        engine: wanted.engine,
-        worker: wanted.worker,
-        signal: abort.signal,
-        onProgress: (progress) => {
-          if (!abort.signal.aborted) load.progress = progress;
-        },
-      });
-      if (abort.signal.aborted) {
-        await engine[Symbol.asyncDispose]();
-        abort.signal.throwIfAborted();
-      }
-      load.progress = undefined;
-      note.textContent = describeModel(engine.info);
-      page.engine = chat.engine = overlay.engine = engine;
-      return engine;
-    } catch (error) {
-      if (!abort.signal.aborted) {
-        load.progress = undefined;
-        load.error = asTokenglassError(error);
-      }
-      throw error;
-    }
-  };
-
-  const restart = () => void start(options).catch(() => undefined); // the failure is on the page already
-  select.addEventListener('change', () => {
-    options.engine = readPageOptions(`?engine=${select.value}`).engine;
+  const choose = (name: string): void => {
+    options.engine = readPageOptions(`?engine=${name}`).engine;
+    select.value = options.engine;
     const url = new URL(location.href);
     url.searchParams.set('engine', options.engine);
     url.searchParams.delete('q');
     history.replaceState(null, '', url);
-    restart();
+    void start();
+  };
+  select.addEventListener('change', () => choose(select.value));
+  toCpu.addEventListener('click', () => choose('onnx-wasm'));
+  load.addEventListener('tg-retry', () => void start());
+  chat.addEventListener('tg-error', ({ error }) => {
+    if (NEEDS_NEW_ENGINE.includes(error.code)) void start();
   });
-  load.addEventListener('tg-retry', restart);
 
-  page.ready = start(options);
-  page.ready.catch(() => undefined);
-  window.tokenglass = page;
+  const ready = start();
+  window.tokenglass = {
+    ready,
+    get engine() {
+      return loader.state.engine;
+    },
+    ask: async (question, askOptions) => ask(await ready, question, askOptions),
+  };
   if (options.question !== undefined) void chat.ask(options.question);
 }
 
@@ -120,11 +102,4 @@ function describeModel({ model, worker }: EngineInfo): string {
     worker ? 'in a worker of this page' : 'in this page',
   ];
   return facts.join(' · ');
-}
-
-function asTokenglassError(error: unknown): TokenglassError {
-  if (error instanceof TokenglassError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  if (isTokenglassError(error)) return new TokenglassError(error.code, message, { cause: error });
-  return new TokenglassError('internal', `Cannot load the model: ${message}; load it again`, { cause: error });
 }

@@ -14,6 +14,7 @@ export {
   type GenerationListener,
   type GenerationResult,
 } from './controllers/generation-controller.ts';
+export { EngineLoader, type LoaderState } from './controllers/engine-loader.ts';
 export { TgStopEvent, TgSubmitEvent } from './events/composer-events.ts';
 export {
   TgErrorEvent,

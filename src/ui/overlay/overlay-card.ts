@@ -99,7 +99,7 @@ const renderPair = (name: string, { value, unit, spoken }: Figure) => html`
 /** A word and a shape besides the colour. */
 function renderFeel(feel: FeelThreshold | undefined) {
   if (!feel) return nothing;
-  return html`<span class="feel ${feel.feel}"><i aria-hidden="true"></i>${feel.words}</span>`;
+  return html`<span class="feel ${feel.feel}"><i aria-hidden="true"></i>${feel.words.replace(/^is /, '')}</span>`;
 }
 
 function renderEngine(info: EngineInfo) {
