@@ -107,6 +107,14 @@ describe('LocalEngine steps', () => {
     expect(backend.given.length).to.be.lessThan(50_000);
   });
 
+  it('generate: a token is with its consumer before a backend that computes on this thread begins the next step', async () => {
+    const { engine, backend } = createFakeEngine({ nextToken: endless, capabilities: { maxStepTokens: 64 } });
+    const givenAtToken: number[] = [];
+    for await (const event of engine.generate({ ...LONG, maxTokens: 4 }))
+      if (event.type === 'delta') givenAtToken.push(backend.given.length);
+    expect(givenAtToken).to.deep.equal([1, 2, 3, 4]);
+  });
+
   it('generate: nothing is computed before the call has returned', async () => {
     const { engine, backend } = createFakeEngine();
     const events = engine.generate(LONG);

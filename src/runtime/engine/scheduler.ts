@@ -81,8 +81,9 @@ export class Scheduler {
       while (!this.#ended && this.#waiting.length + this.#running.size + this.#flights.length > 0) {
         await this.#admit();
         this.#giveSteps();
-        await turns.next();
         await this.#settleSome();
+        // Here, and not between giving and settling: a step may compute on this thread, and the tokens at hand are to get out before.
+        await turns.next();
       }
     } catch (cause) {
       this.#lose(new TokenglassError('internal', 'Cannot go on: the loop of the engine broke', { cause }));

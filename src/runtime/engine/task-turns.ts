@@ -5,7 +5,7 @@
  */
 export class TaskTurns {
   readonly #channel = new MessageChannel();
-  #passed = true;
+  #passed = false;
   #waiting: (() => void) | undefined;
 
   constructor() {
@@ -13,21 +13,26 @@ export class TaskTurns {
       this.#passed = true;
       this.#waiting?.();
     };
+    this.#ask();
   }
 
   /**
-   * Resolves when at least one task has run on this thread since the previous call: at once if the loop has waited for
-   * one anyway (a GPU readback, say).
+   * Resolves when at least one task has run on this thread since the previous call (the first time: since it was made): at once
+   * if the loop has waited for one anyway (a GPU readback, say).
    */
   async next(): Promise<void> {
     if (!this.#passed) await new Promise<void>((resolve) => (this.#waiting = resolve));
     this.#waiting = undefined;
-    this.#passed = false;
-    this.#channel.port2.postMessage(undefined);
+    this.#ask();
   }
 
   /** An open port keeps Node from exiting. */
   close(): void {
     this.#channel.port1.close();
+  }
+
+  #ask(): void {
+    this.#passed = false;
+    this.#channel.port2.postMessage(undefined);
   }
 }
