@@ -2,7 +2,7 @@ import type { SamplingParams } from '../../../shared/generation.ts';
 import type { Backend, SequenceId, SequenceOptions, StepResult, StepRowResult } from '../backend.ts';
 
 /** Greedy, nothing else on. */
-export const GREEDY: Required<SamplingParams> = {
+const GREEDY: Required<SamplingParams> = {
   temperature: 0,
   topP: 1,
   topK: 0,

@@ -1,8 +1,8 @@
 import type { GenerateRequest, OutputToken, TokenEvent } from '../../../shared/generation.ts';
 import type { Engine, EngineEvents } from '../engine.ts';
 
-export type StartEvent = Extract<TokenEvent, { type: 'start' }>;
-export type EndEvent = Extract<TokenEvent, { type: 'end' }>;
+type StartEvent = Extract<TokenEvent, { type: 'start' }>;
+type EndEvent = Extract<TokenEvent, { type: 'end' }>;
 
 /** One whole answer. */
 export interface Answer {
