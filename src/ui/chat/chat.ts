@@ -278,6 +278,7 @@ export class TgChat extends LitElement {
 
   protected override render() {
     const empty = this.#conversation.turns.length === 0;
+    this.#scroll.follows = !empty;
     return html`
       <div
         class="scroll"

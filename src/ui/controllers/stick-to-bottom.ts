@@ -12,6 +12,8 @@ export class StickToBottom implements ReactiveController {
   #scroller: HTMLElement | undefined;
   #observer: ResizeObserver | undefined;
   #atEnd = true;
+  /** False for content that is read from its start. */
+  follows = true;
 
   constructor(host: ReactiveControllerHost) {
     this.#host = host;
@@ -30,7 +32,7 @@ export class StickToBottom implements ReactiveController {
     this.#scroller = scroller;
     scroller.addEventListener('scroll', this.#handleScroll, { passive: true });
     this.#observer = new ResizeObserver(() => {
-      if (this.#atEnd) this.toEnd();
+      if (this.follows && this.#atEnd) this.toEnd();
       else this.#handleScroll();
     });
     this.#observer.observe(content);

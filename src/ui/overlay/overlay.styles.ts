@@ -69,6 +69,10 @@ export const overlayStyles = css`
     flex: none;
   }
 
+  :host(:not([placement='inline'])) .line {
+    touch-action: none;
+  }
+
   .line:hover {
     background: var(--_sunken);
   }

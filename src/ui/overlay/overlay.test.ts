@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
-import { inBothSchemes, inside, mount, nextEvent, nextFrame, unmountAll } from '../testing/fixture.ts';
+import { inBothSchemes, inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
 import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import { TgOverlay } from './overlay.ts';
@@ -108,6 +108,31 @@ describe('TgOverlay', () => {
     expect(overlay.hasAttribute('open')).to.equal(true);
     expect(button.getAttribute('aria-expanded')).to.equal('true');
     expect(inside(overlay, '#card').offsetHeight).to.be.greaterThan(0);
+  });
+
+  it('TgOverlay: arrow keys and dragging move it from corner to corner, and a drag is no click', async () => {
+    const { overlay } = await overlayWith({ tokens: [] });
+    const button = inside(overlay, 'button');
+    press(button, 'ArrowUp');
+    expect(overlay.placement).to.equal('top-right');
+    press(button, 'ArrowLeft');
+    await overlay.updateComplete;
+    expect(overlay.placement).to.equal('top-left');
+    const { left, top } = overlay.getBoundingClientRect();
+    expect([left, top].every((px) => px < 50)).to.equal(true);
+    const at = (type: string, clientX: number, clientY: number) =>
+      button.dispatchEvent(new PointerEvent(type, { clientX, clientY, bubbles: true, composed: true }));
+    at('pointerdown', 20, 20);
+    at('pointermove', innerWidth - 20, innerHeight - 20);
+    at('pointerup', innerWidth - 20, innerHeight - 20);
+    button.click();
+    expect(overlay.placement).to.equal('bottom-right');
+    expect(overlay.style.translate).to.equal('');
+    expect(overlay.open).to.equal(false);
+    at('pointerdown', 20, 20);
+    at('pointerup', 20, 20);
+    button.click();
+    expect(overlay.open).to.equal(true);
   });
 
   it('TgOverlay: any number of tokens in a frame is one drawing, and none while nothing changes', async () => {

@@ -8,6 +8,7 @@ import { formatMs, formatMsPerToken, type Figure } from '../internal/format.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { icons } from '../internal/icons.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
+import { CornerController, type Corner } from './corner-controller.ts';
 import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
 import { overlayStyles } from './overlay.styles.ts';
 import { PHASE_WORDS, renderCard } from './overlay-card.ts';
@@ -47,13 +48,14 @@ export class TgOverlay extends LitElement {
   declare source: TgChat | undefined;
   /** The card is shown. @default false */
   declare open: boolean;
-  /** A corner of the window, or `inline` for where the element stands. @default 'bottom-right' */
-  declare placement: 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right' | 'inline';
+  /** A corner of the window, where the user may drag it to another (or press an arrow key on its line); or `inline` for where the element stands. @default 'bottom-right' */
+  declare placement: Corner | 'inline';
   declare private figures: LiveFigures;
   declare private announcement: string;
 
   readonly #model = new LiveFiguresModel();
   readonly #frame = new FrameScheduler(() => this.#draw());
+  readonly #corner = new CornerController(this);
   #drawnMs = -Infinity;
   #drawAll = false;
   #release: (() => void)[] = [];
@@ -165,7 +167,7 @@ export class TgOverlay extends LitElement {
   };
 
   readonly #handleToggle = () => {
-    this.open = !this.open;
+    if (!this.#corner.takeDrag()) this.open = !this.open;
   };
 
   #renderLine() {
@@ -178,6 +180,8 @@ export class TgOverlay extends LitElement {
         aria-expanded=${this.open}
         aria-controls="card"
         @click=${this.#handleToggle}
+        @pointerdown=${this.#corner.handlePointerDown}
+        @keydown=${this.#corner.handleKeydown}
       >
         <span class="lamp ${phase}" aria-hidden="true"></span>
         ${
