@@ -18,6 +18,7 @@ const CHECKS = [
     'layers and cycles',
     [...bin('', 'dependency-cruiser/bin/dependency-cruise.mjs'), 'src', 'demo', '--config', '.dependency-cruiser.cjs'],
   ],
+  ['size budget', [process.execPath, 'tools/size.mjs']],
   ['dead code', [...bin('knip'), '--no-progress']],
 ];
 

@@ -70,8 +70,11 @@ def main():
     if faults:
         raise SystemExit("\n".join(faults))
     shape = Shape()
-    tokenizer = bpe.train(corpus.texts(rng), shape.vocab)
-    tokenizer.save(args.build, shape.context)
+    if args.resume:
+        tokenizer = bpe.load(args.build / "tokenizer.json")
+    else:
+        tokenizer = bpe.train(corpus.texts(rng), shape.vocab)
+        tokenizer.save(args.build, shape.context)
     model = Tutor(shape)
     steps_of = optimiser(model, args.rate)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(corpus.intents)} intents", flush=True)

@@ -1,9 +1,11 @@
 // What the checks share: the reference of reference.py and the comparison of logits.
 import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
-const here = new URL('.', import.meta.url);
-const build = new URL('../build/', here);
-export const modelFolder = new URL('../../../models/tutor/', here);
+// make.sh copies these scripts beside their packages, outside the repository, and names the two folders.
+const folder = (name) => new URL(`${pathToFileURL(process.env[name]).href}/`);
+const build = folder('TUTOR_BUILD');
+export const modelFolder = folder('TUTOR_MODEL');
 export const VOCAB = 2048;
 
 export const readJson = (url) => JSON.parse(readFileSync(url, 'utf8'));
