@@ -116,10 +116,11 @@ describe('describeModel', () => {
     [{ 'llama.rope.freq_base': 0 }, 'model-invalid', /freq_base/],
     [{ 'llama.rope.scaling.type': 'spiral' }, 'model-unsupported', /spiral/],
     [{ 'llama.expert_count': 8 }, 'model-unsupported', /experts/],
+    [{ 'tokenizer.ggml.tokens': new Array<string>(513).fill('a') }, 'model-invalid', /513 tokens/],
     [{ 'split.count': 3 }, 'model-unsupported', /3 files/],
   ];
   for (const [change, code, message] of changes) {
-    it(`describeModel: refuses ${Object.entries(change).join(' ').replace(',', ' = ')}`, async () => {
+    it(`describeModel: refuses ${Object.entries(change).join(' ').replace(',', ' = ').slice(0, 80)}`, async () => {
       const error = refusal(withMetadata(await headerOf({}), change));
       expect(error.code).to.equal(code);
       expect(error.message).to.match(message);

@@ -1,6 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
+import { invalid } from '../gguf/header-cursor.ts';
 import type { GgufHeader } from '../gguf/header.ts';
-import { getInteger, getString } from '../gguf/metadata.ts';
+import { findStrings, getInteger, getString } from '../gguf/metadata.ts';
 import { ARCHITECTURES } from './index.ts';
 import type { ModelDescription } from './model-config.ts';
 import { readConfig } from './read-config.ts';
@@ -33,5 +34,10 @@ export function describeModel(header: GgufHeader): ModelDescription {
     );
   }
   const config = readConfig(architecture, header);
-  return { config, weights: findWeights(config, header) };
+  const weights = findWeights(config, header);
+  const tokens = findStrings(header.metadata, 'tokenizer.ggml.tokens');
+  if (tokens !== undefined && tokens.length > config.vocabSize) {
+    throw invalid(`its vocabulary has ${tokens.length} tokens, and its embedding ${config.vocabSize} rows`);
+  }
+  return { config, weights };
 }

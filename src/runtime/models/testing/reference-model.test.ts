@@ -27,7 +27,7 @@ describe('createReferenceModel', () => {
       const reference = await createReferenceModel(gguf, context);
       const { tokens, logits } = decisiveTokens(reference, POSITIONS, new SeededRandom(7));
       await using llama = await createLlamaCpp(new Blob([gguf]), context);
-      const theirs = await llama.logprobs(tokens, model.vocab);
+      const theirs = await llama.logprobs(tokens, 1000);
 
       const plain = agreement(logits, theirs);
       expect(plain.top1).to.be.at.least(0.98);
@@ -49,6 +49,24 @@ describe('createReferenceModel', () => {
     reference.truncate(prompt.length);
     expect(reference.length).to.equal(prompt.length);
     expect(reference.greedy([greedy[0]!], 23)).to.deep.equal(greedy.slice(1));
+  });
+
+  it('createReferenceModel: agrees with llama.cpp on an answer of the tutor, in less than 100 ms a token', async () => {
+    const response = await fetch(new URL('../../../../models/tutor/tutor.q4_0.gguf', import.meta.url));
+    const gguf = new Uint8Array(await response.arrayBuffer());
+    await using llama = await createLlamaCpp(new Blob([gguf]));
+    const prompt = await llama.tokenize(await llama.formatChat([{ role: 'user', content: 'Why is decoding memory-bound?' }]));
+    const tokens = [...prompt, ...(await llama.greedy(prompt, 64 - prompt.length))];
+    const theirs = await llama.logprobs(tokens, 1000);
+    const plain = await createReferenceModel(gguf);
+    const before = performance.now();
+    const logits = plain.forward(tokens);
+    expect((performance.now() - before) / tokens.length).to.be.below(100);
+    const { top1, relativeError } = agreement(logits, theirs);
+    expect(top1).to.be.at.least(0.98);
+    expect(relativeError).to.be.below(0.02);
+    const rounding = await createReferenceModel(gguf, { roundLikeLlamaCpp: true });
+    expect(agreement(rounding.forward(tokens), theirs).leastRelativeError).to.be.below(ROUNDED_TOLERANCE);
   });
 
   it('createReferenceModel: refuses tokens outside the vocabulary', async () => {

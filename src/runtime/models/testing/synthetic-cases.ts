@@ -37,6 +37,7 @@ export const SYNTHETIC_CASES: readonly SyntheticModel[] = [
   { ...tiny, architecture: 'phi3' },
   { ...tiny, architecture: 'llama', tied: true, qkvBias: true },
   { ...tiny, architecture: 'qwen2', tied: true, quantization: 'Q8_0' },
+  { ...SHAPES.odd, architecture: 'qwen2', tied: true, quantization: 'Q8_0', vocab: 151_936 },
   { ...tiny, architecture: 'llama', ropeScaling: 'linear' },
   { ...tiny, architecture: 'llama', ropeScaling: 'factors' },
   { ...tiny, architecture: 'qwen2', ropeScaling: 'yarn', context: 256 },

@@ -49,7 +49,7 @@ export interface SyntheticModel extends SyntheticShape {
 export const SHAPES = {
   'qwen2-0.5b': { layers: 24, hidden: 896, heads: 14, kvHeads: 2, ffn: 4864, vocab: 151_936 },
   'smollm2-135m': { layers: 30, hidden: 576, heads: 9, kvHeads: 3, ffn: 1536, vocab: 49_152 },
-  tutor: { layers: 6, hidden: 256, heads: 8, kvHeads: 4, ffn: 768, vocab: 2048 },
+  tutor: { layers: 6, hidden: 256, heads: 4, kvHeads: 2, ffn: 512, vocab: 2048 },
   /** Every size a multiple of 256, so that each type is used as it is. */
   tiny: { layers: 2, hidden: 256, heads: 8, kvHeads: 4, ffn: 512, vocab: 512 },
   /** 9 heads share 3 key-value heads. */
@@ -131,8 +131,11 @@ function ropeDims({ hidden, heads, headDim = hidden / heads, ropeShare = 1 }: Sy
 const QUERY_GAIN = 1.2;
 /** Of the logits, before some rows are made larger. */
 const OUTPUT_GAIN = 0.5;
-/** Standard deviation of the logarithm of output rows' sizes: the best token stands out, or rounding would decide which it is. */
-const WILDNESS = 1;
+/**
+ * Rows of the output differ in size by e to a standard normal, so that the best token stands out; but at most by e to this, or exp(logit)
+ * would overflow in f32, which llama.cpp's binding computes.
+ */
+const WILDEST = 2;
 
 /**
  * How large things are: embeddings, and what each attention or feed-forward adds to them. Additions smaller than the embedding keep errors
@@ -223,7 +226,7 @@ class TensorMaker {
         const source = random();
         for (let row = 0; row < rows; row += piece) {
           const count = Math.min(piece, rows - row);
-          const deviations = Array.from({ length: count }, () => deviation * (wildRows ? Math.exp(WILDNESS * source.normal()) : 1));
+          const deviations = Array.from({ length: count }, () => deviation * (wildRows ? Math.exp(Math.min(WILDEST, source.normal())) : 1));
           yield randomRows(fitting, inputs, deviations, source);
         }
       },
