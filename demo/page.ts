@@ -1,5 +1,5 @@
-import type { CreateEngineOptions, Engine, EngineInfo, ErrorCode } from '../src/index.ts';
-import { EngineLoader, formatBytes, formatParameters } from '../src/ui/index.ts';
+import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
+import { EngineLoader, formatBytes, formatParameters, needsNewEngine } from '../src/ui/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
 import { wireTheme } from './theme.ts';
@@ -19,9 +19,6 @@ declare global {
     tokenglass: TokenglassPage;
   }
 }
-
-/** After these, asking the same engine again is no use. */
-const NEEDS_NEW_ENGINE: readonly ErrorCode[] = ['device-lost', 'worker-dead', 'watchdog', 'disposed'];
 
 const SUGGESTIONS = [
   'What is TTFT?',
@@ -80,7 +77,7 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   toCpu.addEventListener('click', () => choose('onnx-wasm'));
   load.addEventListener('tg-retry', () => void start());
   chat.addEventListener('tg-error', ({ error }) => {
-    if (NEEDS_NEW_ENGINE.includes(error.code)) void start();
+    if (needsNewEngine(error)) void start();
   });
 
   const ready = start();

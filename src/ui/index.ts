@@ -1,4 +1,5 @@
 /** The elements of Tokenglass. Importing this registers them. */
+export { TgAssistant } from './assistant/assistant.ts';
 export { TgChat } from './chat/chat.ts';
 export { TgComposer } from './composer/composer.ts';
 export { TgCopyButton } from './copy-button/copy-button.ts';
@@ -25,8 +26,9 @@ export {
   TgTokensEvent,
   type RequestEventMap,
 } from './events/request-events.ts';
+export { TgReadyEvent, TgWaitingEvent } from './events/waiting-event.ts';
 export { TgRetryEvent } from './events/retry-event.ts';
-export { describeError, type ErrorWords } from './internal/describe-error.ts';
+export { describeError, needsNewEngine, type ErrorWords } from './internal/describe-error.ts';
 export {
   formatBytes,
   formatCount,

@@ -15,6 +15,7 @@ import {
   TgRequestStartEvent,
   TgTokensEvent,
 } from '../events/request-events.ts';
+import { TgWaitingEvent } from '../events/waiting-event.ts';
 import { icons } from '../internal/icons.ts';
 import type { TgMarkdown } from '../markdown/markdown.ts';
 import '../composer/composer.ts';
@@ -29,6 +30,7 @@ import { renderTurn } from './turn.ts';
  * @slot empty - Shown above the suggestions while nothing has been asked
  * @slot status - Above the field: progress of loading, say
  * @slot note - A line under the field
+ * @event tg-waiting - Something was asked, and there is no engine yet
  * @event tg-request-start - A request was sent to the engine
  * @event tg-prefill - The engine begins to read the prompt
  * @event tg-first-token - The first text reached the page
@@ -169,7 +171,10 @@ export class TgChat extends LitElement {
     this.#scroll.toEnd();
     this.announcement = '';
     this.requestUpdate();
-    if (!this.engine) return undefined;
+    if (!this.engine) {
+      this.dispatchEvent(new TgWaitingEvent());
+      return undefined;
+    }
     this.#active = turn;
     turn.status = 'queued';
     return this.#generation.run(this.engine, {

@@ -57,6 +57,12 @@ const WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
   internal: words('Something went wrong', 'Try again.', true),
 };
 
+/** After these, asking the same engine again is no use. */
+const ENGINE_IS_GONE: readonly ErrorCode[] = ['device-lost', 'worker-dead', 'watchdog', 'disposed'];
+
+/** True if a new engine is needed before anything can be asked again. */
+export const needsNewEngine = (error: TokenglassError): boolean => ENGINE_IS_GONE.includes(error.code);
+
 export function describeError(error: TokenglassError): ErrorWords {
   return WORDS[error.code];
 }
