@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { TokenEvent } from '../shared/generation.ts';
 import type { LoadProgress } from '../shared/info.ts';
-import { fakeGpu } from './backends/onnx/testing/fake-gpu.ts';
+import { fakeAdapter, fakeGpu } from './backends/onnx/testing/fake-gpu.ts';
 import { createLocalEngine } from './create-local-engine.ts';
 import type { Engine } from './engine/engine.ts';
 
@@ -44,14 +44,24 @@ describe('createLocalEngine', function () {
     expect(refused).to.have.property('code', 'no-adapter');
   });
 
-  it('createLocalEngine: a model that is not there, a GGUF file and an aborted load each have their own error', async () => {
+  it('createLocalEngine: where the GPU does not do, auto goes on to the next engine and says what happened', async () => {
+    // Looks like a real GPU, and gives no device.
+    const adapter = Object.assign(fakeAdapter({ vendor: 'nvidia', description: 'Broken GPU' }), {
+      requestDevice: () => Promise.reject(new DOMException('no device', 'OperationError')),
+    });
+    const engine = await createLocalEngine({ model: 'tutor', gpu: fakeGpu(adapter) });
+    expect(engine.info.engine).to.equal('onnx-wasm');
+    expect(engine.info.reason).to.match(/Broken GPU.*no device/);
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it('createLocalEngine: a model that is not there, one of another format and an aborted load each have their own error', async () => {
     const engine = 'onnx-wasm';
-    expect(await rejection(createLocalEngine({ model: 'nonesuch', engine }))).to.have.property(
-      'code',
-      'model-not-found',
-    );
-    const missing = createLocalEngine({ model: new URL('./no-such-model/', import.meta.url).href, engine });
-    expect(await rejection(missing)).to.have.property('code', 'model-not-found');
+    const codeOf = async (model: string): Promise<unknown> =>
+      ((await rejection(createLocalEngine({ model, engine }))) as { code?: unknown }).code;
+    expect(await codeOf('nonesuch')).to.equal('model-not-found');
+    expect(await codeOf(new URL('./no-such-model/', import.meta.url).href)).to.equal('model-not-found');
+    expect(await codeOf('/models/tutor/tutor.q4_0.gguf')).to.equal('model-unsupported');
     const aborted = createLocalEngine({ model: 'tutor', engine, signal: AbortSignal.abort() });
     expect(await rejection(aborted)).to.have.property('name', 'AbortError');
   });

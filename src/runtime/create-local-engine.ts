@@ -1,16 +1,15 @@
 import { systemClock } from '../shared/clock.ts';
-import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
+import { isTokenglassError } from '../shared/errors.ts';
 import type { EngineName, LoadProgress } from '../shared/info.ts';
 import { probeGpu, type GpuProbe } from './backends/onnx/adapter-probe.ts';
-import { createOnnxBackend } from './backends/onnx/create-onnx-backend.ts';
-import type { OnnxBackend } from './backends/onnx/onnx-backend.ts';
+import type { Backend } from './backends/backend.ts';
 import type { OrtAssets } from './backends/onnx/ort-assets.ts';
-import { chooseEngine, type EngineChoice } from './choose-engine.ts';
+import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { createEngineFromParts } from './engine/local-engine.ts';
-import { loadHubText } from './load-hub-text.ts';
-import { resolveModel } from './models/catalog.ts';
-import type { ModelSource } from './models/source.ts';
+import { ggufText, loadHubText, type ModelText } from './model-text.ts';
+import { resolveModel, type ResolvedModel } from './models/catalog.ts';
+import type { GgufHeader } from './models/gguf/header.ts';
 
 /** Where files lie that are not the model's, for pages whose bundler does not find them. */
 export interface EngineAssets extends OrtAssets {
@@ -19,7 +18,7 @@ export interface EngineAssets extends OrtAssets {
 }
 
 export interface LocalEngineOptions {
-  /** `tutor` (built in), or the URL of a folder in the layout of onnx-community repositories. */
+  /** `tutor` (built in), the URL of a `.gguf` file, or that of a folder in the layout of onnx-community repositories. */
   model: string;
   /** @default 'auto': WebGPU on a real GPU, else WASM */
   engine?: EngineName;
@@ -35,33 +34,38 @@ export interface LocalEngineOptions {
   signal?: AbortSignal;
 }
 
+/** A backend and the text side of its model. */
+interface Loaded {
+  backend: Backend;
+  text: ModelText;
+}
+
 /**
  * Loads a model in the calling thread and resolves to an engine that is ready to generate.
  *
  * @throws TokenglassError `model-not-found`, `model-invalid`, `model-unsupported`, `model-too-large`, `network`, `no-webgpu`, `no-adapter`,
- *   `insecure-context`, `unsupported`; `AbortError` once `signal` is aborted
+ *   `insecure-context`, `unsupported`, `device-lost`, `numeric-fault`, `watchdog`; `AbortError` once `signal` is aborted
  */
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
-  const { source, onnx } = resolveModel(options.model, options.assets);
-  if (!onnx) {
-    const message = `Cannot load ${source.id}: it is a GGUF file, which no engine here runs; give the folder of an ONNX model`;
-    throw new TokenglassError('model-unsupported', message, { details: { model: source.id } });
+  const model = resolveModel(options.model, options.assets);
+  const formats = { gguf: model.gguf !== undefined, onnx: model.onnx };
+  const choices = chooseEngines(options.engine ?? 'auto', await probe(options), formats);
+  let failure = '';
+  for (const [index, { engine, reason }] of choices.entries()) {
+    try {
+      const { backend, text } = await load(options, model, engine);
+      return assemble(backend, text, { engine, reason: reason + failure });
+    } catch (error) {
+      const isLast = index === choices.length - 1;
+      if (isLast || !GPU_FAILURES.some((code) => isTokenglassError(error, code))) throw error;
+      failure = ` (${(error as Error).message}.)`;
+    }
   }
-  const requested = options.engine ?? 'auto';
-  const choice = chooseEngine(requested, await probe(options));
-  try {
-    return await load(options, source, choice);
-  } catch (error) {
-    const mayReplace = requested === 'auto' && choice.engine === 'onnx-webgpu';
-    if (!mayReplace || !GPU_FAILURES.some((code) => isTokenglassError(error, code))) throw error;
-    const because = error instanceof Error ? error.message : String(error);
-    const reason = `Runs on the CPU (WASM), because the GPU failed its check (${because}).`;
-    return load(options, source, { engine: 'onnx-wasm', reason });
-  }
+  throw new TypeError('Cannot load: no engine was chosen');
 }
 
-/** What `auto` answers by taking WASM: the GPU is there, but does not do. */
-const GPU_FAILURES = ['numeric-fault', 'device-lost', 'watchdog', 'missing-feature'] as const;
+/** What `auto` answers by the next engine: the GPU is there, but does not do. */
+const GPU_FAILURES = ['numeric-fault', 'device-lost', 'watchdog', 'missing-feature', 'internal'] as const;
 
 function probe({ engine, gpu }: LocalEngineOptions): Promise<GpuProbe> {
   // Asking for an adapter wakes a GPU, which an engine on the CPU has no use for.
@@ -69,22 +73,54 @@ function probe({ engine, gpu }: LocalEngineOptions): Promise<GpuProbe> {
   return probeGpu(gpu ? { gpu } : {});
 }
 
-async function load(options: LocalEngineOptions, source: ModelSource, choice: EngineChoice): Promise<Engine> {
+/** Backends are imported when they are used, so that a page fetches the code of one. */
+async function load(
+  options: LocalEngineOptions,
+  model: ResolvedModel,
+  engine: EngineChoice['engine'],
+): Promise<Loaded> {
+  if (engine === 'webgpu') return loadGguf(options, model);
+  return loadOnnx(options, model, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
+}
+
+async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedModel): Promise<Loaded> {
+  const { createWebGpuBackend } = await import('./backends/webgpu/create-webgpu-backend.ts');
+  let header: GgufHeader | undefined;
+  const backend = await createWebGpuBackend({
+    ...shared(options),
+    source,
+    path: gguf!,
+    onHeader: (read) => {
+      header = read;
+    },
+  });
+  try {
+    return { backend, text: ggufText(header!.metadata) };
+  } catch (error) {
+    await backend.dispose();
+    throw error;
+  }
+}
+
+async function loadOnnx(
+  options: LocalEngineOptions,
+  { source }: ResolvedModel,
+  device: 'webgpu' | 'wasm',
+): Promise<Loaded> {
+  const { createOnnxBackend } = await import('./backends/onnx/create-onnx-backend.ts');
   const failed = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
   const backendLoading = createOnnxBackend({
     ...options.assets,
+    ...shared(options),
     source,
-    device: choice.engine === 'onnx-webgpu' ? 'webgpu' : 'wasm',
+    device,
     signal,
-    ...(options.gpu && { gpu: options.gpu }),
     ...(options.threads !== undefined && { threads: options.threads }),
-    ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
-    ...(options.onProgress && { onProgress: options.onProgress }),
   });
   try {
     const [backend, text] = await Promise.all([backendLoading, loadHubText(source, signal)]);
-    return assemble(backend, text, choice);
+    return { backend, text };
   } catch (error) {
     failed.abort();
     backendLoading.then((backend) => backend.dispose()).catch(() => undefined);
@@ -92,7 +128,17 @@ async function load(options: LocalEngineOptions, source: ModelSource, choice: En
   }
 }
 
-function assemble(backend: OnnxBackend, text: Awaited<ReturnType<typeof loadHubText>>, choice: EngineChoice): Engine {
+/** Options that every backend has. */
+function shared({ gpu, contextTokens, onProgress, signal }: LocalEngineOptions) {
+  return {
+    ...(gpu && { gpu }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+  };
+}
+
+function assemble(backend: Backend, text: ModelText, choice: EngineChoice): Engine {
   const { model, version, adapter, threads } = backend.info;
   return createEngineFromParts({
     backend,
@@ -102,12 +148,11 @@ function assemble(backend: OnnxBackend, text: Awaited<ReturnType<typeof loadHubT
     clock: systemClock,
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
     info: {
-      engine: choice.engine,
+      ...choice,
       version,
       model,
       ...(adapter && { adapter }),
       ...(threads !== undefined && { threads }),
-      reason: choice.reason,
       worker: false,
     },
   });

@@ -21,14 +21,25 @@ export interface TinyModel {
   config: Record<string, unknown>;
 }
 
+export interface TinyModelOptions {
+  /** Put the output matrix into external data. */
+  split?: boolean;
+  /** With the input position_ids, as some exports have it. */
+  positionIds?: boolean;
+  /** KV, attention and logits in f16. */
+  half?: boolean;
+  layers?: number;
+}
+
 /**
  * A decoder with random INT4 weights in the operators of onnx-community exports (MatMulNBits, GroupQueryAttention with rotary,
  * SimplifiedLayerNormalization), with `half` in f16 where q4f16 exports have it (KV, attention, logits): small enough that a step on a software adapter takes a fraction of a second.
  */
-export function tinyModel({ split = false, positionIds = false, half = false } = {}): TinyModel {
+export function tinyModel(options: TinyModelOptions = {}): TinyModel {
+  const { split = false, positionIds = false, half = false, layers = TINY.layers } = options;
   const random = mulberry32(7);
   const graph = new GraphBuilder(random);
-  const { vocab, hidden, heads, kvHeads, headDim, inner, layers, context } = TINY;
+  const { vocab, hidden, heads, kvHeads, headDim, inner, context } = TINY;
   graph.float('embed', [vocab, hidden], () => gauss(random));
   graph.float('cos', [context, headDim / 2], (i) => Math.cos(angle(i)));
   graph.float('sin', [context, headDim / 2], (i) => Math.sin(angle(i)));
@@ -120,7 +131,7 @@ export function memorySource(
 }
 
 /** A source of the tiny model, in the layout of onnx-community repositories. */
-export function tinySource(options: NonNullable<Parameters<typeof tinyModel>[0]> = {}): ModelSource {
+export function tinySource(options: TinyModelOptions = {}): ModelSource {
   const { model, external, config } = tinyModel(options);
   const files = { 'config.json': config, [`onnx/model_${options.half ? 'q4f16' : 'q4'}.onnx`]: model };
   return memorySource(external ? { ...files, 'onnx/model_q4.onnx_data': external } : files, 'tiny');
