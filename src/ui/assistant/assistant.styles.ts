@@ -5,7 +5,7 @@ export const assistantStyles = css`
     display: block;
   }
 
-  tg-chat {
-    border-radius: inherit;
+  tg-overlay[placement='inline'] {
+    border-block-end: 1px solid var(--_line);
   }
 `;

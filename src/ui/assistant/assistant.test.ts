@@ -65,13 +65,17 @@ describe('TgAssistant', () => {
   });
 
   it('TgAssistant: the overlay follows its chat', async () => {
-    const { assistant } = await assistantWith({ overlay: true });
+    const { assistant } = await assistantWith({ overlay: '' });
     const overlay = inside<HTMLElementTagNameMap['tg-overlay']>(assistant, 'tg-overlay');
     expect(overlay.source).to.equal(assistant.chat);
+    expect(overlay.placement).to.equal('inline');
+    assistant.overlay = 'top-left';
+    await assistant.updateComplete;
+    expect(overlay.placement).to.equal('top-left');
   });
 
   it('TgAssistant: axe finds nothing serious', async () => {
-    const { assistant } = await assistantWith({ overlay: true, eager: true });
+    const { assistant } = await assistantWith({ overlay: '', eager: true });
     await nextEvent(assistant, 'tg-ready');
     expect(await seriousViolations(assistant)).to.deep.equal([]);
   });

@@ -9,6 +9,7 @@ import { EngineLoader, type LoaderState } from '../controllers/engine-loader.ts'
 import type { TgErrorEvent } from '../events/request-events.ts';
 import { TgReadyEvent } from '../events/waiting-event.ts';
 import '../load/load.ts';
+import type { TgOverlay } from '../overlay/overlay.ts';
 import '../overlay/overlay.ts';
 import { needsNewEngine } from '../internal/describe-error.ts';
 import { assistantStyles } from './assistant.styles.ts';
@@ -45,7 +46,7 @@ export class TgAssistant extends LitElement {
     placeholder: { type: String },
     suggestions: { attribute: false },
     eager: { type: Boolean },
-    overlay: { type: Boolean },
+    overlay: { type: String },
     createEngine: { attribute: false },
     loading: { state: true },
   };
@@ -64,8 +65,11 @@ export class TgAssistant extends LitElement {
   declare suggestions: readonly string[];
   /** Load with the page. @default false */
   declare eager: boolean;
-  /** Show latency in a corner of the page. @default false */
-  declare overlay: boolean;
+  /**
+   * Show latency: `inline` (also the bare attribute) above the chat, or in a corner of the page, `bottom-right` say.
+   * @default undefined (not shown)
+   */
+  declare overlay: TgOverlay['placement'] | '' | undefined;
   /** How the engine is made. @default `createEngine` of this package */
   declare createEngine: (options: CreateEngineOptions) => Promise<Engine>;
   declare private loading: LoaderState;
@@ -84,7 +88,6 @@ export class TgAssistant extends LitElement {
     this.placeholder = 'Ask a question';
     this.suggestions = [];
     this.eager = false;
-    this.overlay = false;
     this.createEngine = createByDefault;
     this.loading = {};
   }
@@ -141,6 +144,11 @@ export class TgAssistant extends LitElement {
   protected override render() {
     const { engine, progress, error } = this.loading;
     return html`
+      ${
+        this.overlay === undefined
+          ? nothing
+          : html`<tg-overlay .engine=${engine} .placement=${this.overlay || 'inline'}></tg-overlay>`
+      }
       <tg-chat
         .engine=${engine}
         .systemPrompt=${this.systemPrompt}
@@ -154,7 +162,6 @@ export class TgAssistant extends LitElement {
         <slot name="empty" slot="empty"></slot>
         <tg-load slot="status" .progress=${progress} .error=${error} @tg-retry=${this.#handleRetry}></tg-load>
       </tg-chat>
-      ${this.overlay ? html`<tg-overlay .engine=${engine}></tg-overlay>` : nothing}
     `;
   }
 }

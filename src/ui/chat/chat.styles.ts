@@ -105,13 +105,13 @@ export const chatStyles = css`
 
   .waiting {
     margin: 0;
-    color: var(--_ink-3);
+    color: var(--_ink-2);
     animation: tg-breathe 1.6s ease-in-out infinite;
   }
 
   @keyframes tg-breathe {
     50% {
-      opacity: 0.55;
+      opacity: 0.7;
     }
   }
 

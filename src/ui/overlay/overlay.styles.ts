@@ -165,8 +165,8 @@ export const overlayStyles = css`
   }
 
   :host([placement^='bottom']) .card:not([hidden]) {
-    border-block: 0 1px solid var(--_line);
     border-block-start: 0;
+    border-block-end: 1px solid var(--_line);
   }
 
   .card section {
@@ -230,6 +230,7 @@ export const overlayStyles = css`
     block-size: 0.625rem;
     background: currentColor;
     border-radius: 50%;
+    forced-color-adjust: none;
   }
 
   .feel.instant,

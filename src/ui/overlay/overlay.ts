@@ -209,7 +209,8 @@ export class TgOverlay extends LitElement {
 
   protected override render() {
     return html`
-      <section class="frame" aria-label="Latency">
+      <section class="frame" aria-labelledby="title">
+        <h2 id="title" class="sr-only">Latency</h2>
         ${this.#renderLine()}
         <div
           id="card"

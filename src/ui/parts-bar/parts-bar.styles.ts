@@ -21,6 +21,8 @@ export const partsBarStyles = css`
 
   i {
     background: var(--_ink-3);
+    /* The colours are the legend; a forced palette would make them all one. */
+    forced-color-adjust: none;
   }
 
   i.queue {
