@@ -2,14 +2,12 @@
 // `npm run demo`, `npm test`, ... on a fresh clone: checks Node, installs the locked dependencies when they are missing or old, then runs
 // the tool. Uses nothing but Node.
 //   node tools/bootstrap.mjs <tool> [arguments]
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, utimesSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const STAMP = join(ROOT, 'node_modules', '.tokenglass-lock');
 const MINIMUM_NODE = [20, 19];
 
 function checkNode() {
@@ -19,12 +17,17 @@ function checkNode() {
   fail(`Cannot run on Node ${process.versions.node}: install Node ${MINIMUM_NODE.join('.')} or later`);
 }
 
-/** Installs what package-lock.json says, unless that very lock file is installed already. */
+/** npm's own record of what it installed: newer than the lock file unless that changed since (a pull, an edit). */
+const INSTALLED = join(ROOT, 'node_modules', '.package-lock.json');
+
+function areDependenciesInstalled() {
+  if (!existsSync(INSTALLED)) return false;
+  return statSync(INSTALLED).mtimeMs >= statSync(join(ROOT, 'package-lock.json')).mtimeMs;
+}
+
+/** Installs what package-lock.json says, unless that was done already. */
 function ensureDependencies() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(ROOT, 'package-lock.json')))
-    .digest('hex');
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) return;
+  if (areDependenciesInstalled()) return;
   console.error('Installing dependencies (npm ci), once ...');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const { status, error } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -33,7 +36,8 @@ function ensureDependencies() {
     shell: process.platform === 'win32',
   });
   if (status !== 0) fail(`Cannot install dependencies: npm ci ${error ? error.message : `ended with ${status}`}`);
-  writeFileSync(STAMP, lock);
+  const now = new Date();
+  utimesSync(INSTALLED, now, now); // npm leaves the old time where nothing had to change
 }
 
 function fail(message) {
