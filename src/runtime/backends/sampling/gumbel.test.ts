@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { gumbelOf, MAX_GUMBEL, noise } from './gumbel.ts';
+import { gumbelBound, gumbelOf, MAX_GUMBEL, noise } from './gumbel.ts';
 import { chiSquareDeviations, ONE_PERCENT } from './testing/random-cases.ts';
 
 const COUNT = 1 << 18;
@@ -85,6 +85,15 @@ describe('gumbelOf', () => {
     expect(gumbelOf(0)).to.be.closeTo(33 * Math.LN2, 1e-9);
     expect(gumbelOf(0)).to.be.lessThan(MAX_GUMBEL);
     expect(gumbelOf(0xffffffff)).to.be.closeTo(-Math.log(33 * Math.LN2), 1e-9);
+  });
+
+  it('gumbelBound: is never below gumbelOf, and at most 1.5 above it where winners come from', () => {
+    for (let shift = 0; shift < 32; shift++) {
+      for (const bits of [0, 1, 2 ** 31, 2 ** 32 - 1, noise(1, 2, shift)].map((x) => x >>> shift)) {
+        expect(gumbelBound(bits)).to.be.at.least(gumbelOf(bits));
+        if (bits > 0 && bits < 2 ** 30) expect(gumbelBound(bits) - gumbelOf(bits)).to.be.lessThan(1.5);
+      }
+    }
   });
 
   it('gumbelOf: has the mean and variance of the Gumbel distribution', () => {

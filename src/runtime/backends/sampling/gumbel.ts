@@ -32,5 +32,10 @@ export function gumbelOf(bits: number): number {
   return -Math.log(-Math.log1p(-(bits + 0.5) * 2 ** -32));
 }
 
+/** A bound of {@link gumbelOf} that takes no logarithm: -log1p(-w) >= w >= 2^(-1 - leading zeros). */
+export function gumbelBound(bits: number): number {
+  return (Math.clz32(bits) + 1) * Math.LN2 + 1e-9;
+}
+
 /** No {@link gumbelOf} is above this: -log(-log1p(-2^-33)) is 22.874. */
 export const MAX_GUMBEL = 22.875;

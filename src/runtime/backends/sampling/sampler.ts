@@ -1,7 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { SamplingParams, TokenLogprob } from '../../../shared/generation.ts';
 import { MAX_TOP_LOGPROBS, resolveSampling, type ResolvedSampling } from './definition.ts';
-import { gumbelOf, MAX_GUMBEL, noise } from './gumbel.ts';
+import { gumbelBound, gumbelOf, MAX_GUMBEL, noise } from './gumbel.ts';
 import type { TokenCounts } from './token-counts.ts';
 import { kthLargest, topN } from './top-n.ts';
 
@@ -172,9 +172,11 @@ function gumbelArgmax(search: GumbelSearch): number {
     const value = z[id]!;
     if (!(value > above && value >= minZ)) continue;
     const s = (value - max) * inverseTemperature;
-    // Noise is bounded, so a token too far down cannot win; that spares most of the hashes and logarithms.
+    // Noise is bounded, so a token too far down cannot win; the bound by its bits spares most of the logarithms, too.
     if (s < minS || s + MAX_GUMBEL < winning) continue;
-    const score = s + gumbelOf(noise(seed, position, id));
+    const bits = noise(seed, position, id);
+    if (s + gumbelBound(bits) < winning) continue;
+    const score = s + gumbelOf(bits);
     if (score > winning || (score === winning && id < winner)) {
       winning = score;
       winner = id;
