@@ -3,6 +3,7 @@
 
 // Composed constants:
 //   WORKGROUP                   invocations of a workgroup; a power of two
+//   LIST                        entries of valueOf and idOf, at least
 //   VOCAB
 //   BLOCK, BLOCKS               tokens that one workgroup of sample-partial takes, and how many such blocks there are (at most 256)
 //   LOGITS_STRIDE               words from one row of logits to the next
@@ -19,6 +20,7 @@
 @group(0) @binding(2) var<storage, read> steps: array<vec4<u32>>;
 
 const HALF = u32(WORKGROUP / 2);
+const LIST_CAPACITY = max(HALF, u32(LIST));
 const PARAM_WORDS = 16u;
 const PARTIAL_WORDS = 8u;
 
@@ -127,8 +129,8 @@ fn isBetter(value: f32, id: u32, otherValue: f32, otherId: u32) -> bool {
 
 // Small on purpose: SwiftShader compiles a store of zero for each word of workgroup memory, so that 4 KiB of it took longer to compile
 // than the rest of a kernel.
-var<workgroup> valueOf: array<f32, HALF>;
-var<workgroup> idOf: array<u32, HALF>;
+var<workgroup> valueOf: array<f32, LIST_CAPACITY>;
+var<workgroup> idOf: array<u32, LIST_CAPACITY>;
 // Of entry i: i and i + HALF.
 var<workgroup> pairOf: array<f32, WORKGROUP>;
 

@@ -22,9 +22,6 @@
 @group(0) @binding(7) var<storage, read_write> records: array<u32>;
 
 const RECORD_WORDS = 44u;
-// The list is in valueOf and idOf.
-const LIST_CAPACITY = HALF;
-
 // What the helpers below read; the same for all invocations, as far as the compiler can prove too.
 struct Row {
   index: u32,
@@ -113,7 +110,7 @@ fn lowerBound(t: u32, row: Row, isRaw: bool, k: u32) -> f32 {
       own = partialFloat(row, t, select(2u, 4u, isRaw));
     }
   } else {
-    // Few blocks: every 256th token makes a block of its own.
+    // Few blocks: what an invocation visits makes a block of its own.
     for (var id = t; id < VOCAB; id += WORKGROUP) {
       own = max(own, valueAt(row, isRaw, id));
     }
@@ -131,7 +128,7 @@ fn lowerBound(t: u32, row: Row, isRaw: bool, k: u32) -> f32 {
   return workgroupUniformLoad(&sharedFloat);
 }
 
-// Lists, in any order, the tokens whose value is above `least`, or equal with an id up to `lastId`; returns how many there are, which may
+// Lists in valueOf and idOf, in any order, the tokens whose value is above `least`, or equal with an id up to `lastId`; returns how many there are, which may
 // be more than fit.
 fn gather(t: u32, row: Row, isRaw: bool, least: f32, lastId: u32) -> u32 {
   workgroupBarrier();
@@ -160,11 +157,11 @@ fn gather(t: u32, row: Row, isRaw: bool, least: f32, lastId: u32) -> u32 {
   return workgroupUniformLoad(&sharedCount);
 }
 
-// How many entries are better than entry t.
-fn rankInList(t: u32, length: u32) -> u32 {
+// How many entries are better than the one at `at`.
+fn rankInList(at: u32, length: u32) -> u32 {
   var rank = 0u;
   for (var i = 0u; i < length; i++) {
-    rank += select(0u, 1u, isBetter(valueOf[i], idOf[i], valueOf[t], idOf[t]));
+    rank += select(0u, 1u, isBetter(valueOf[i], idOf[i], valueOf[at], idOf[at]));
   }
   return rank;
 }
@@ -236,11 +233,11 @@ fn writeTop(t: u32, row: Row, length: u32, n: u32, logSum: f32) {
   if (t == 0u) {
     records[base + 3u] = min(n, length);
   }
-  if (t < length) {
-    let rank = rankInList(t, length);
+  for (var at = t; at < length; at += WORKGROUP) {
+    let rank = rankInList(at, length);
     if (rank < n) {
-      records[base + 4u + 2u * rank] = idOf[t];
-      records[base + 5u + 2u * rank] = bitcast<u32>(valueOf[t] - logSum);
+      records[base + 4u + 2u * rank] = idOf[at];
+      records[base + 5u + 2u * rank] = bitcast<u32>(valueOf[at] - logSum);
     }
   }
 }
@@ -394,8 +391,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (isRaw) {
       writeTop(t, row, selection.length, count, logSum);
     } else if (selection.fits) {
-      if (t < selection.length && rankInList(t, selection.length) + 1u == count) {
-        sharedFloat = valueOf[t];
+      for (var at = t; at < selection.length; at += WORKGROUP) {
+        if (rankInList(at, selection.length) + 1u == count) {
+          sharedFloat = valueOf[at];
+        }
       }
       workgroupBarrier();
       minZ = sharedFloat;

@@ -154,6 +154,9 @@ class GpuSampleKernels implements SampleKernels {
   writeRows(rows: readonly SampleRow[]): void {
     const { steps } = this.#buffers;
     if (steps === undefined) throw new TypeError('Cannot write rows: the plan gave its own steps; write them there');
+    if (rows.length > this.#options.maxRows) {
+      throw new RangeError(`Cannot write ${rows.length} rows: there is room for ${this.#options.maxRows}; give fewer`);
+    }
     for (let i = 0; i < rows.length; i++) packStepRow(this.#stepWords, i * STEP_WORDS, rows[i]!);
     this.#device.queue.writeBuffer(steps, 0, this.#stepWords, 0, rows.length * STEP_WORDS);
   }

@@ -31,17 +31,17 @@ export interface SampleKernelOptions {
 /** `greedy`: for steps whose rows all are greedy; what only sampled rows need is compiled away. Both are two dispatches. */
 export type SampleVariant = 'greedy' | 'full';
 
-/** Small, since a block is: the work of sample-partial is spread over many workgroups. */
-const PARTIAL_WORKGROUP = 128;
-/** All that a device must offer: sample-final is one workgroup a row. */
-const FINAL_WORKGROUP = 256;
-/** Of count-edits. */
+/** Invocations of count-edits. */
 export const EDIT_WORKGROUP = 256;
-/** sample-final takes one partial per invocation. */
-const MAX_BLOCKS = FINAL_WORKGROUP;
+/** Tokens that sample-final ranks at once: more than top-k and the top list usually leave, and little to compile. */
+const LIST_CAPACITY = 128;
 
 /** Sizes in words, of which the shaders have the same. */
 export interface SampleShape {
+  /** Invocations of sample-partial: small workgroups, since a block is little work beside its reductions. */
+  partialWorkgroup: number;
+  /** Invocations of sample-final, which is one workgroup a row and takes one partial each. */
+  finalWorkgroup: number;
   block: number;
   blocks: number;
   maskOffset: number;
@@ -53,11 +53,16 @@ export interface SampleShape {
 
 export function sampleShape(options: SampleKernelOptions): SampleShape {
   const { vocabSize, maxTokens, biasCapacity = 1024, logitsStride = vocabSize } = options;
-  // Eight tokens an invocation once there are enough of them for many workgroups.
-  const perInvocation = Math.max(vocabSize > 16384 ? 8 : 2, Math.ceil(vocabSize / (PARTIAL_WORKGROUP * MAX_BLOCKS)));
-  const block = perInvocation * PARTIAL_WORKGROUP;
+  const isSmall = vocabSize <= 16_384;
+  const partialWorkgroup = 64;
+  const finalWorkgroup = isSmall ? 64 : 256;
+  // No more blocks than sample-final has invocations.
+  const perInvocation = Math.max(isSmall ? 8 : 16, Math.ceil(vocabSize / (partialWorkgroup * finalWorkgroup)));
+  const block = perInvocation * partialWorkgroup;
   const historyOffset = vocabSize + Math.ceil(vocabSize / 32);
   return {
+    partialWorkgroup,
+    finalWorkgroup,
     block,
     blocks: Math.ceil(vocabSize / block),
     maskOffset: vocabSize,
@@ -124,7 +129,8 @@ export async function compileSamplePipelines(
       label: `${label} ${variant}`,
       code: composeShader(
         {
-          WORKGROUP: file === finalCode ? FINAL_WORKGROUP : PARTIAL_WORKGROUP,
+          WORKGROUP: file === finalCode ? shape.finalWorkgroup : shape.partialWorkgroup,
+          LIST: file === finalCode ? LIST_CAPACITY : 0,
           VOCAB: vocabSize,
           BLOCK: shape.block,
           BLOCKS: shape.blocks,
