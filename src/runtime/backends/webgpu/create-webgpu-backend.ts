@@ -74,7 +74,12 @@ export async function createWebGpuBackend(options: WebGpuBackendOptions): Promis
     options.onHeader?.(header);
     const backend = await build(gpu, reader, header, options);
     await selfCheck(backend);
-    options.onProgress?.({ phase: 'ready', loadedBytes: header.endOffset, totalBytes: header.endOffset, label: 'Ready' });
+    options.onProgress?.({
+      phase: 'ready',
+      loadedBytes: header.endOffset,
+      totalBytes: header.endOffset,
+      label: 'Ready',
+    });
     return backend;
   } catch (error) {
     await reader?.cancel().catch(() => undefined);
@@ -112,7 +117,12 @@ async function build(
     totalBytes: header.endOffset,
     label: 'Compiling kernels',
   });
-  return assemble(gpu, { header, description, weights, loaded, memory, fingerprint }, { maxBatch, maxStepTokens, slots }, options);
+  return assemble(
+    gpu,
+    { header, description, weights, loaded, memory, fingerprint },
+    { maxBatch, maxStepTokens, slots },
+    options,
+  );
 }
 
 async function load(
@@ -187,7 +197,12 @@ async function assemble(
     layout,
     tile: ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m),
   };
-  const plan = await ModelPlan.create(parts, { fusedRows, tileRows: 32, sampler });
+  const plan = await ModelPlan.create(parts, {
+    fusedRows,
+    tileRows: 32,
+    splits: contextTokens > SPLIT_TOKENS,
+    sampler,
+  });
   const writer = new StepWriter(layout);
   const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
   return new WebGpuBackend({

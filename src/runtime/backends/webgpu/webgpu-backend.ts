@@ -83,7 +83,10 @@ export class WebGpuBackend implements Backend {
     this.#check();
     const { logprobs: most } = this.info.capabilities;
     if (options.logprobs > most) {
-      throw new TokenglassError('unsupported', `Cannot give ${options.logprobs} log-probabilities: ${most} is the most`);
+      throw new TokenglassError(
+        'unsupported',
+        `Cannot give ${options.logprobs} log-probabilities: ${most} is the most`,
+      );
     }
     const sequence = this.#parts.sequences.open(options);
     try {

@@ -16,13 +16,14 @@ import { modelSizes } from './model-sizes.ts';
 /** Attention of one layer, in its two forms: one new token a row, or a chunk. Counts are set when recorded. */
 export interface AttentionLayer {
   one: Dispatch;
-  oneSplit: Dispatch;
-  merge: Dispatch;
+  /** Absent where no context is long enough. */
+  split?: { parts: Dispatch; merge: Dispatch };
   rotate: Dispatch;
   many: Dispatch;
 }
 
-export async function createAttentionSteps(parts: PlanParts): Promise<AttentionLayer[]> {
+/** @param splits contexts are long enough to be split */
+export async function createAttentionSteps(parts: PlanParts, splits: boolean): Promise<AttentionLayer[]> {
   const { gpu, compiler, config, buffers, layout } = parts;
   const { device } = gpu;
   const sizes = modelSizes(config);
@@ -53,21 +54,25 @@ export async function createAttentionSteps(parts: PlanParts): Promise<AttentionL
         out: buffers.attention,
         ...(headNorm && { headNorm }),
       };
-      const [one, oneSplit, merge, rotate, many] = await Promise.all([
+      const [one, rotate, many, oneSplit, merge] = await Promise.all([
         compiler.compile(attendOneKernel(spec, false)),
-        compiler.compile(attendOneKernel(spec, true)),
-        compiler.compile(attendMergeKernel(spec)),
         compiler.compile(rotateKernel(spec)),
         compiler.compile(attendManyKernel(spec)),
+        ...(splits ? [compiler.compile(attendOneKernel(spec, true)), compiler.compile(attendMergeKernel(spec))] : []),
       ]);
       return {
         one: bindAttendOne(device, one, spec, bound),
-        oneSplit: bindAttendOne(device, oneSplit, spec, { ...bound, out: buffers.parts }),
-        merge: bindAttendMerge(device, merge, spec, {
-          parts: buffers.parts,
-          out: buffers.attention,
-          step: buffers.step,
-        }),
+        ...(oneSplit &&
+          merge && {
+            split: {
+              parts: bindAttendOne(device, oneSplit, spec, { ...bound, out: buffers.parts }),
+              merge: bindAttendMerge(device, merge, spec, {
+                parts: buffers.parts,
+                out: buffers.attention,
+                step: buffers.step,
+              }),
+            },
+          }),
         rotate: bindRotate(device, rotate, spec, bound),
         many: bindAttendMany(device, many, spec, bound),
       };

@@ -1,7 +1,13 @@
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
 import type { GpuContext } from '../device.ts';
 import type { DeviceMatrix } from '../kernels/formats/formats.ts';
-import { bindLinear, linearKernel, type LinearBuffers, type LinearSpec, type LinearTile } from '../kernels/linear/linear.ts';
+import {
+  bindLinear,
+  linearKernel,
+  type LinearBuffers,
+  type LinearSpec,
+  type LinearTile,
+} from '../kernels/linear/linear.ts';
 import type { Dispatch, KernelCompiler } from '../kernels/pipeline.ts';
 import type { StepLayout } from '../step-layout.ts';
 import type { MatrixPlan, WeightPlan } from '../weights/weight-plan.ts';

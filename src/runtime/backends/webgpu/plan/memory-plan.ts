@@ -56,7 +56,13 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
   const { kvBytesPerToken } = modelSizes(config);
   const scratchBytes = scratchOf(config, request, context);
   const kvBytes = kvBlocks * KV_BLOCK * kvBytesPerToken;
-  return { contextTokens: context, kvBlocks, kvBytes, scratchBytes, totalBytes: request.weightBytes + kvBytes + scratchBytes };
+  return {
+    contextTokens: context,
+    kvBlocks,
+    kvBytes,
+    scratchBytes,
+    totalBytes: request.weightBytes + kvBytes + scratchBytes,
+  };
 }
 
 const blocksOf = (tokens: number): number => Math.ceil(tokens / KV_BLOCK);
@@ -71,7 +77,9 @@ function scratchOf(config: ModelConfig, request: MemoryRequest, context: number)
 }
 
 function totalOf(config: ModelConfig, request: MemoryRequest, context: number, blocks: number): number {
-  return request.weightBytes + blocks * KV_BLOCK * modelSizes(config).kvBytesPerToken + scratchOf(config, request, context);
+  return (
+    request.weightBytes + blocks * KV_BLOCK * modelSizes(config).kvBytesPerToken + scratchOf(config, request, context)
+  );
 }
 
 /** Bytes in all with the largest context: what single bindings allow. */

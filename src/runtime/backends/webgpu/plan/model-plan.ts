@@ -26,6 +26,8 @@ export interface ModelPlanOptions {
   fusedRows: readonly number[];
   /** Rows that a workgroup of a chunk's matrices takes. */
   tileRows: number;
+  /** Contexts can be long enough to be split. */
+  splits: boolean;
   sampler: SampleKernels;
 }
 
@@ -59,7 +61,7 @@ export class ModelPlan {
   static async create(parts: PlanParts, options: ModelPlanOptions): Promise<ModelPlan> {
     const [embed, attention, chunk, fused, output] = await Promise.all([
       createEmbedSteps(parts, options.sampler),
-      createAttentionSteps(parts),
+      createAttentionSteps(parts, options.splits),
       createChunkSteps(parts, options.tileRows),
       Promise.all(options.fusedRows.map((m) => createFusedSteps(parts, m))),
       Promise.all(
@@ -125,11 +127,10 @@ export class ModelPlan {
     if (!shape.oneEach) {
       run(layer.rotate, layer.rotate.x, shape.rows);
       run(layer.many, layer.many.x, shape.tiles);
-    } else if (shape.splits === 1) run(layer.one, 1, layer.one.y, shape.rows);
-    else {
-      run(layer.oneSplit, shape.splits, layer.oneSplit.y, shape.rows);
-      run(layer.merge, layer.merge.x, shape.rows);
-    }
+    } else if (shape.splits > 1 && layer.split) {
+      run(layer.split.parts, shape.splits, layer.split.parts.y, shape.rows);
+      run(layer.split.merge, layer.split.merge.x, shape.rows);
+    } else run(layer.one, 1, layer.one.y, shape.rows);
   }
 }
 

@@ -35,7 +35,11 @@ function factorsOf(
   if (!rope.usesFactors) return undefined;
   const long = rope.scaling.type === 'longrope' && contextTokens > rope.scaling.originalContext;
   const tensor =
-    rope.scaling.type === 'longrope' ? (long ? weights.ropeFactorsLong : weights.ropeFactorsShort) : weights.ropeFactors;
+    rope.scaling.type === 'longrope'
+      ? long
+        ? weights.ropeFactorsLong
+        : weights.ropeFactorsShort
+      : weights.ropeFactors;
   return tensor && vectors.get(tensor);
 }
 

@@ -61,8 +61,7 @@ export class StepCosts {
         kv: Math.round((kvTokens * windowShare + rows) * this.#kvBytesPerToken),
         activations: 4 * (rows * this.#rowWords + samples * this.#logitsWords),
       },
-      flop:
-        2 * (rows * this.#layerWeights + samples * this.#outputWeights) + 4 * attended * heads * headDim,
+      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + 4 * attended * heads * headDim,
     };
   }
 }

@@ -47,7 +47,8 @@ export function testMatrix(
           value = (raw - 128) / 64;
           if (format === 'f32') new Float32Array(units.buffer)[index * 4 + i] = value;
           else {
-            const bits = format === 'f16' ? halfBits(value) : new Uint32Array(new Float32Array([value]).buffer)[0]! >>> 16;
+            const bits =
+              format === 'f16' ? halfBits(value) : new Uint32Array(new Float32Array([value]).buffer)[0]! >>> 16;
             units[index * 4 + (i >> 1)]! |= bits << (16 * (i & 1));
           }
         }

@@ -1,6 +1,6 @@
 import { abortError } from '../../../../shared/errors.ts';
-import type { LayerWeights, ModelDescription, ModelWeights } from '../../../models/architectures/model-config.ts';
-import { ByteReader } from '../../../models/gguf/byte-reader.ts';
+import type { ModelDescription, ModelWeights } from '../../../models/architectures/model-config.ts';
+import type { ByteReader } from '../../../models/gguf/byte-reader.ts';
 import { dequantize } from '../../../models/gguf/dequantize.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import { FORMATS, unitsPerRow, type DeviceMatrix } from '../kernels/formats/formats.ts';
@@ -65,7 +65,10 @@ export async function streamWeights(
     for (const source of plan.sources) {
       const list = targets.get(source.tensor) ?? [];
       list.push({ source, matrix });
-      targets.set(source.tensor, list.sort((a, b) => a.source.fromRow - b.source.fromRow));
+      targets.set(
+        source.tensor,
+        list.sort((a, b) => a.source.fromRow - b.source.fromRow),
+      );
     }
   }
   const vectors = new Map<GgufTensorInfo, Float32Array>();
@@ -115,8 +118,7 @@ async function digestOf(digests: readonly Uint8Array[]): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function* allTensors(weights: ModelWeights): Generator<GgufTensorInfo> {
-  const { layers, ...rest } = weights;
-  yield* Object.values(rest) as GgufTensorInfo[];
-  for (const layer of layers) yield* Object.values(layer satisfies LayerWeights) as GgufTensorInfo[];
+function* allTensors({ layers, ...rest }: ModelWeights): Generator<GgufTensorInfo> {
+  yield* Object.values<GgufTensorInfo>(rest);
+  for (const layer of layers) yield* Object.values<GgufTensorInfo>({ ...layer });
 }

@@ -97,7 +97,14 @@ function setPair(scales: Uint16Array, unit: number, scale: number, minimum: numb
 }
 
 /** 32 values of 5 bits as bytes: nibbles at `low`, fifth bits in `high`; less `offset`. */
-function unpackFives(bytes: Uint8Array, low: number, high: number, offset: number, units: Uint8Array, to: number): void {
+function unpackFives(
+  bytes: Uint8Array,
+  low: number,
+  high: number,
+  offset: number,
+  units: Uint8Array,
+  to: number,
+): void {
   for (let i = 0; i < 16; i++) {
     const byte = bytes[low + i]!;
     units[to + i] = ((byte & 15) | (((high >>> i) & 1) << 4)) - offset;

@@ -84,9 +84,13 @@ export function layerMatrices(layer: LayerPlan): MatrixPlan[] {
 function planLayer(layer: LayerWeights, index: number): LayerPlan {
   const prefix = `layer ${index}`;
   return {
-    qkv: layer.qkv ? [whole(`${prefix} qkv`, layer.qkv)] : runsOfFormat(`${prefix} qkv`, [layer.q!, layer.k!, layer.v!]),
+    qkv: layer.qkv
+      ? [whole(`${prefix} qkv`, layer.qkv)]
+      : runsOfFormat(`${prefix} qkv`, [layer.q!, layer.k!, layer.v!]),
     attnOutput: whole(`${prefix} attention output`, layer.attnOutput),
-    gateUp: layer.gateUp ? whole(`${prefix} gate up`, layer.gateUp) : stack(`${prefix} gate up`, [layer.gate!, layer.up!]),
+    gateUp: layer.gateUp
+      ? whole(`${prefix} gate up`, layer.gateUp)
+      : stack(`${prefix} gate up`, [layer.gate!, layer.up!]),
     down: whole(`${prefix} down`, layer.down),
   };
 }

@@ -65,7 +65,11 @@ function specValues(spec: AttentionSpec): TemplateValues {
 const ONE_THREADS = 256;
 
 /** Query heads that a workgroup of `attend-one` takes: as many of those that share a key head as 16 KiB of workgroup memory allow. */
-export function headsPerGroup({ heads, kvHeads, headDim }: Pick<AttentionSpec, 'heads' | 'kvHeads' | 'headDim'>): number {
+export function headsPerGroup({
+  heads,
+  kvHeads,
+  headDim,
+}: Pick<AttentionSpec, 'heads' | 'kvHeads' | 'headDim'>): number {
   const shared = heads / kvHeads;
   let group = 1;
   for (let n = 1; n <= Math.min(8, shared); n++) {

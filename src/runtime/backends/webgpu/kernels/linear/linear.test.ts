@@ -28,7 +28,13 @@ function inputs(spec: LinearSpec, rows: number) {
 }
 
 /** The kernel's meaning, as loops in f64. */
-function reference(spec: LinearSpec, w: Float32Array, given: ReturnType<typeof inputs>, rows: number, gather: number[]) {
+function reference(
+  spec: LinearSpec,
+  w: Float32Array,
+  given: ReturnType<typeof inputs>,
+  rows: number,
+  gather: number[],
+) {
   const y = Float32Array.from(given.y);
   const { cols } = spec;
   const norm = (v: Float64Array | Float32Array, gain: Float32Array) => {
@@ -141,7 +147,8 @@ for (const { name, options } of VARIANTS) {
 
     it('linear: norm, bias and column offset are fused as stated', () =>
       onDevice(async (gpu) => {
-        for (const m of [1, 4]) await check(gpu, spec('int4', 48, 896, m, { ...widthOf(896), bias: true, yOffset: 16 }));
+        for (const m of [1, 4])
+          await check(gpu, spec('int4', 48, 896, m, { ...widthOf(896), bias: true, yOffset: 16 }));
       }, options));
 
     it('linear: gate, up and activation are fused as stated', () =>
@@ -158,7 +165,8 @@ for (const { name, options } of VARIANTS) {
 
     it('linear: a norm of the branch before is added, and stored once', () =>
       onDevice(async (gpu) => {
-        for (const m of [1, 4]) await check(gpu, spec('int4', 300, 160, m, { ...widthOf(160), postNorm: true, xOut: true }));
+        for (const m of [1, 4])
+          await check(gpu, spec('int4', 300, 160, m, { ...widthOf(160), postNorm: true, xOut: true }));
       }, options));
 
     it('linear: rows can be picked from a list, and go on over several M', () =>
