@@ -37,20 +37,16 @@ export async function createEngine(options: CreateEngineOptions): Promise<Engine
   });
 }
 
-/**
- * The literal `new Worker(new URL(...))` is what bundlers look for. A page that loads this module from another origin may not start a
- * worker from there; a blob of its own that imports the module may.
- */
+/** The literal `new Worker(new URL(...))` is what bundlers look for. */
 function startWorker(): Worker {
   if (typeof Worker === 'undefined')
     throw new TokenglassError('unsupported', 'Cannot start a worker: there are none here; pass worker: false');
-  const options = { type: 'module', name: 'tokenglass' } as const;
   try {
     return new Worker(new URL('./engine.worker.ts', import.meta.url), { type: 'module', name: 'tokenglass' });
-  } catch (error) {
-    if (!(error instanceof DOMException && error.name === 'SecurityError')) throw error;
-    const url = new URL('./engine.worker.ts', import.meta.url).href;
-    const blob = new Blob([`import ${JSON.stringify(url)};`], { type: 'text/javascript' });
-    return new Worker(URL.createObjectURL(blob), options);
+  } catch (cause) {
+    if (!(cause instanceof DOMException && cause.name === 'SecurityError')) throw cause;
+    const message =
+      'Cannot start the worker: this library comes from another origin than the page; serve it from the page itself, or pass worker: false';
+    throw new TokenglassError('unsupported', message, { cause });
   }
 }
