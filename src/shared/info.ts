@@ -57,4 +57,26 @@ export interface LoadProgress {
   totalBytes?: number;
   /** What is being done, for people. */
   label: string;
+  /** Of `loadedBytes`, those that came from the store on this device; absent where there is no store. */
+  storedBytes?: number;
+  /** Bytes per second from the network, over the last seconds; absent while none are fetched, or too few to tell. */
+  bytesPerSecond?: number;
+  /** Seconds left at that rate; absent while the rate or the total is unknown. */
+  secondsLeft?: number;
+  /** What a page should tell people, although the load goes on; the latest one stays until the end of the load. */
+  warning?: LoadWarning;
+}
+
+/** Something that went wrong in a load, but does not end it. */
+export interface LoadWarning {
+  /** `not-saved`: the model runs, but will be downloaded again; `interrupted-load`: an earlier load of it never ended. */
+  code: 'not-saved' | 'interrupted-load';
+  /** A sentence for people. */
+  message: string;
+  /** For `not-saved`: bytes that were needed; absent if that was not known. */
+  neededBytes?: number;
+  /** For `not-saved`: bytes that there were; absent if that was not known. */
+  availableBytes?: number;
+  /** For `interrupted-load`: a smaller model of the catalog; absent if there is none. */
+  smallerModel?: string;
 }

@@ -1,5 +1,5 @@
 import { abortError, TokenglassError } from '../../shared/errors.ts';
-import type { ModelSource, OpenedFile } from './source.ts';
+import type { ModelSource, OpenedFile, OpenOptions } from './source.ts';
 
 export interface UrlSourceOptions {
   /** What people call it. @default the base URL */
@@ -8,9 +8,6 @@ export interface UrlSourceOptions {
   /** @default the global `fetch` */
   fetch?: typeof globalThis.fetch;
 }
-
-/** What `open` takes besides the path. */
-type OpenOptions = NonNullable<Parameters<ModelSource['open']>[1]>;
 
 /**
  * Model files under a base URL: `open('onnx/model_q4.onnx')` fetches that path below it. Bytes are streamed; a server that ignores
@@ -24,7 +21,7 @@ export function createUrlSource(baseUrl: string | URL, options: UrlSourceOptions
   return {
     id: options.id ?? base.href,
     kind: options.kind ?? 'url',
-    open: (path, open = {}) => fetchFile(new URL(path, base), open, options.fetch),
+    open: (path, open = {}) => fetchFile(new URL(path, base), open, options.fetch ? { fetch: options.fetch } : {}),
   };
 }
 
@@ -35,49 +32,88 @@ function parseBase(baseUrl: string | URL): URL {
   return base;
 }
 
+/** How {@link fetchFile} asks. */
+export interface FetchFileOptions {
+  /** @default the global `fetch` */
+  fetch?: typeof globalThis.fetch;
+  /** Sent besides our own, an `Authorization` for example. */
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** One GET for a model file, with errors in our codes. Used by every source that fetches. */
 export async function fetchFile(
   url: URL,
-  { start = 0, end, signal }: OpenOptions = {},
-  fetchFunction: typeof globalThis.fetch = globalThis.fetch.bind(globalThis),
+  { start = 0, end, ifRange, cache, signal }: OpenOptions = {},
+  { fetch = globalThis.fetch.bind(globalThis), headers }: FetchFileOptions = {},
 ): Promise<OpenedFile> {
   const ranged = start > 0 || end !== undefined;
-  const headers: Record<string, string> = ranged
-    ? { Range: `bytes=${start}-${end === undefined ? '' : String(end - 1)}` }
-    : {};
+  const range = { Range: `bytes=${start}-${end === undefined ? '' : String(end - 1)}` };
+  // A weak validator may not be sent; the answer's own ETag is compared instead.
+  const condition = ifRange !== undefined && !ifRange.startsWith('W/') && { 'If-Range': ifRange };
   let response: Response;
   try {
-    response = await fetchFunction(url, { headers, ...(signal && { signal }) });
+    response = await fetch(url, {
+      headers: { ...headers, ...(ranged && { ...range, ...condition }) },
+      ...(cache && { cache }),
+      ...(signal && { signal }),
+    });
   } catch (cause) {
     throw fetchError(url, cause, signal);
   }
-  refuse(url, response);
+  try {
+    refuse(url, response, start);
+  } catch (error) {
+    void response.body?.cancel().catch(() => undefined);
+    throw error;
+  }
   const body = response.body ?? new Blob([]).stream();
-  const skipped = response.status === 206 ? 0 : start;
-  const length = end === undefined ? undefined : end - start;
   const etag = response.headers.get('ETag') ?? undefined;
-  const totalBytes = fileBytes(response);
+  const isWhole = response.status !== 206;
+  // A whole answer to a conditional range is either that of a host without ranges, or another version of the file.
+  const isOther = ifRange !== undefined && isWhole && !isSameVersion(etag, ifRange);
+  const length = isOther || end === undefined ? undefined : end - start;
+  const totalBytes = fileBytes(response, url);
+  const sha256 = linkedDigest(response.headers);
   return {
-    stream: checked(url, body, { skip: skipped, length, ...(signal && { signal }) }),
+    stream: checked(url, body, { skip: isWhole && !isOther ? start : 0, length, ...(signal && { signal }) }),
     ...(totalBytes !== undefined && { totalBytes }),
     ...(etag !== undefined && { etag }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(isOther && { start: 0 }),
   };
 }
 
-/** Bytes of the whole file; a compressed response tells another length than that of its bytes. */
-function fileBytes(response: Response): number | undefined {
-  const encoding = response.headers.get('Content-Encoding');
-  if (encoding !== null && encoding !== 'identity') return undefined;
-  const text =
-    response.status === 206
-      ? response.headers.get('Content-Range')?.split('/')[1]
-      : response.headers.get('Content-Length');
-  const bytes = Number(text ?? Number.NaN);
-  return Number.isSafeInteger(bytes) && text !== '' ? bytes : undefined;
+/** True if two ETags name the same content: weak or strong, compressed in transit or not. */
+export function isSameVersion(a: string | undefined, b: string | undefined): boolean {
+  const plain = (etag: string): string => etag.replace(/^W\//, '').replace(/[-;]+(?:gzip|br|zstd)"$/, '"');
+  return a !== undefined && b !== undefined && plain(a) === plain(b);
 }
 
-function refuse(url: URL, response: Response): void {
-  const details = { url: url.href, status: response.status };
+/** The Hub says the digest of large files in `X-Linked-ETag`; the same header holds a git id, which is shorter, for small ones. */
+function linkedDigest(headers: Headers): string | undefined {
+  return /^(?:W\/)?"?([0-9a-f]{64})"?$/i.exec(headers.get('X-Linked-ETag') ?? '')?.[1]?.toLowerCase();
+}
+
+/** Bytes of the whole file; a compressed response tells another length than that of its bytes. */
+function fileBytes(response: Response, url: URL): number | undefined {
+  const { headers } = response;
+  const linked = asBytes(headers.get('X-Linked-Size'));
+  if (linked !== undefined) return linked;
+  const encoding = headers.get('Content-Encoding');
+  if (encoding !== null && encoding !== 'identity') return undefined;
+  if (response.status === 206) return asBytes(headers.get('Content-Range')?.split('/')[1]);
+  // A script sees no Content-Encoding of another origin, unless that exposes it; text is what hosts compress.
+  const mayBeCompressed = response.type === 'cors' && encoding === null && /\.(?:json|jinja|txt|md)$/i.test(url.pathname);
+  return mayBeCompressed ? undefined : asBytes(headers.get('Content-Length'));
+}
+
+function asBytes(text: string | null | undefined): number | undefined {
+  return text && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function refuse(url: URL, response: Response, start: number): void {
+  const retryAfterMs = retryAfter(response.headers.get('Retry-After'));
+  const details = { url: url.href, status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   if (response.status === 404 || response.status === 410) {
     const message = `Cannot load ${url.href}: there is no such file (HTTP ${response.status}); check the name of the model`;
     throw new TokenglassError('model-not-found', message, { details });
@@ -91,6 +127,20 @@ function refuse(url: URL, response: Response): void {
     const message = `Cannot load ${url.href}: the server answered with a web page, not a model file; check the URL`;
     throw new TokenglassError('model-not-found', message, { details });
   }
+  if (response.status !== 206) return;
+  const encoding = response.headers.get('Content-Encoding');
+  const first = /^bytes (\d+)-/.exec(response.headers.get('Content-Range') ?? '')?.[1];
+  // Of another origin, Content-Range may not be visible; where it is, it must be what was asked for.
+  if ((encoding === null || encoding === 'identity') && (first === undefined || Number(first) === start)) return;
+  const message = `Cannot load ${url.href}: the server answered with another part of the file than was asked for; try again, or load it from another server`;
+  throw new TokenglassError('network', message, { details });
+}
+
+/** Milliseconds that `Retry-After` asks to wait: seconds or a date. */
+function retryAfter(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 function fetchError(url: URL, cause: unknown, signal?: AbortSignal): Error {
@@ -108,7 +158,8 @@ function checked(
   const reader = body.getReader();
   let toSkip = skip;
   let left = length;
-  return new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>(
+    {
     async pull(controller) {
       for (;;) {
         const { done, value } = await reader.read().catch((cause: unknown) => {
@@ -131,5 +182,8 @@ function checked(
       }
     },
     cancel: (reason) => reader.cancel(reason),
-  });
+  },
+  // The browser reads ahead by itself.
+  { highWaterMark: 0 },
+  );
 }

@@ -1,0 +1,70 @@
+import { TokenglassError } from '../../shared/errors.ts';
+import { CATALOG } from './catalog-entries.ts';
+
+/** Bytes that a model takes while it runs. Parts that are not known are left out; the check is then the weaker for it. */
+export interface ModelNeeds {
+  /** What people call it. */
+  model: string;
+  /** As they lie on the device. */
+  weightBytes: number;
+  /** Of the context that was asked for. */
+  kvBytes?: number;
+  /** Activations, logits, staging. */
+  scratchBytes?: number;
+  /** The largest single buffer, a matrix for example. */
+  largestBufferBytes?: number;
+}
+
+/** What the device gives; a limit that is not known is left out. */
+export interface DeviceLimits {
+  /** For everything together. */
+  memoryBytes?: number;
+  /** For a single buffer. */
+  maxBufferBytes?: number;
+}
+
+/**
+ * Checks, before a model is downloaded, that it can run here.
+ * @throws TokenglassError `model-too-large`, with the bytes that are needed and that there are, and, where the catalog has one, the name
+ *   of a smaller model that fits (`details`: `neededBytes`, `availableBytes`, `limit`, `smallerModel`)
+ */
+export function checkFit(needs: ModelNeeds, limits: DeviceLimits): void {
+  const { model, weightBytes, kvBytes = 0, scratchBytes = 0, largestBufferBytes = 0 } = needs;
+  const { memoryBytes = Infinity, maxBufferBytes = Infinity } = limits;
+  const totalBytes = weightBytes + kvBytes + scratchBytes;
+  if (totalBytes > memoryBytes) {
+    const parts = `${megabytes(weightBytes)} of weights, ${megabytes(kvBytes)} of KV, ${megabytes(scratchBytes)} besides`;
+    throw tooLarge(
+      { model, neededBytes: totalBytes, availableBytes: memoryBytes, limit: 'memory' },
+      `it needs ${megabytes(totalBytes)} (${parts})`,
+    );
+  }
+  if (largestBufferBytes > maxBufferBytes) {
+    throw tooLarge(
+      { model, neededBytes: largestBufferBytes, availableBytes: maxBufferBytes, limit: 'buffer' },
+      `its largest matrix takes ${megabytes(largestBufferBytes)} in one buffer`,
+    );
+  }
+}
+
+/** Name of the largest model of the catalog that is smaller than `model` and takes at most `availableBytes`; undefined if there is none. */
+export function smallerModel(model: string, availableBytes = Infinity): string | undefined {
+  const ownBytes = CATALOG.find(({ name }) => name === model)?.neededBytes ?? Infinity;
+  return CATALOG.filter(({ name, neededBytes }) => name !== model && neededBytes < ownBytes)
+    .filter(({ neededBytes }) => neededBytes <= availableBytes)
+    .toSorted((a, b) => b.neededBytes - a.neededBytes)[0]?.name;
+}
+
+function tooLarge(
+  details: { model: string; neededBytes: number; availableBytes: number; limit: 'memory' | 'buffer' },
+  needs: string,
+): TokenglassError {
+  const smaller = smallerModel(details.model, details.availableBytes);
+  const advice = smaller === undefined ? 'take a smaller model or a shorter context' : `take "${smaller}" instead`;
+  const message = `Cannot load ${details.model}: ${needs}, and this device gives ${megabytes(details.availableBytes)}; ${advice}`;
+  return new TokenglassError('model-too-large', message, {
+    details: { ...details, ...(smaller !== undefined && { smallerModel: smaller }) },
+  });
+}
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;
