@@ -1,4 +1,4 @@
-import { Wllama } from 'llama-cpp-low-level';
+import { Wllama } from 'llama-cpp-low-level/esm/index.js';
 import type { TokenLogprob } from '../../../shared/generation.ts';
 
 const wasm = (threads: 'single' | 'multi') =>
