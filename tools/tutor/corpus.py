@@ -26,6 +26,7 @@ class Intent:
     more: str = ""
     example: str = ""
     templated: list = field(default_factory=list)
+    need: float = 1.0  # running loss of the first answer tokens in training
 
     @property
     def held_out(self):
@@ -124,10 +125,12 @@ class Corpus:
                 return text
 
     def pick(self, rng):
-        """An intent; off-topic ones more often, because their subjects have no end."""
-        if rng.random() < 0.06:
+        """An intent; those that are still answered badly more often, and off-topic ones, because their subjects have no end."""
+        if rng.random() < 0.05:
             return self.by_name["offtopic"]
-        return rng.choice(self.intents)
+        if rng.random() < 0.5:
+            return rng.choice(self.intents)
+        return rng.choices(self.intents, [i.need for i in self.intents])[0]
 
     def fallback(self, intent, kind):
         """The answer to "more" or "example" where none was written: names what to ask next."""
@@ -152,6 +155,12 @@ class Corpus:
             parts.append(intent.answer if rng.random() < 0.6 else intent.short)
         rng.shuffle(parts)
         return "\n\n".join([rng.choice(self.systems["plain"])] + parts)
+
+    def choice(self, rng, system=None):
+        """(intent, conversation) of one turn: what `head` rows are made of."""
+        intent = self.pick(rng)
+        talk = [("user", self.question(intent, rng)), ("assistant", intent.answer)]
+        return intent, [("system", system)] + talk if system else talk
 
     def conversation(self, rng, turns=1, system=None, brief=False):
         """A list of (role, text), `turns` questions long."""

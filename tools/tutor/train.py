@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional as F
 
 import bpe
-from batches import batches
+from batches import EARLY, FOCUSED, batches
 from corpus import Corpus, check
 from model import Shape, Tutor
 
@@ -27,12 +27,15 @@ def learning_rate(step, stable, decay, peak):
     return peak * max(0.02, 1 - 0.98 * max(0, step - stable) / decay)
 
 
-def loss_of(model, ids, weights):
-    """Weighted mean cross-entropy; logits are computed only where they count."""
+def loss_of(model, ids, weights, intents):
+    """Weighted mean cross-entropy; logits are computed only where they count. Notes how each intent fares."""
     places = weights[:, 1:] > 0
     logits = model(ids[:, :-1], places)
     each = F.cross_entropy(logits, ids[:, 1:][places], reduction="none")
     wanted = weights[:, 1:][places]
+    if intents:
+        for intent, loss in zip(intents, each.detach().view(len(intents), -1).sum(-1).clamp(max=8).tolist()):
+            intent.need = 0.95 * intent.need + 0.05 * (loss + 0.05)
     return (each * wanted).sum() / wanted.sum()
 
 
@@ -57,6 +60,7 @@ def main():
     parser.add_argument("--decay", type=int, default=700, help="steps of falling learning rate, in which weights are used as Q4_0")
     parser.add_argument("--rate", type=float, default=2e-3, help="peak learning rate")
     parser.add_argument("--resume", action="store_true", help="go on from build/checkpoint.pt")
+    parser.add_argument("--focus", type=int, default=900, help="steps after which most rows stop early in the answer")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--build", type=Path, default=BUILD)
     args = parser.parse_args()
@@ -86,7 +90,7 @@ def main():
         steps_of.load_state_dict(saved["optimiser"])
         first, before = saved["step"], saved["seconds"]
         rng = random.Random(SEED + first)
-    source = batches(corpus, tokenizer, rng, shape.context)
+    source = batches(corpus, tokenizer, rng, shape.context, lambda: EARLY if step < args.focus else FOCUSED)
     begin, seen, mean, stable, step = time.time() - before, 0, None, args.stable, first
     while step < stable + args.decay:
         if step < stable and (args.build / "finish").exists():
@@ -96,8 +100,8 @@ def main():
             model.quantise(True)
         for group in steps_of.param_groups:
             group["lr"] = learning_rate(step, stable, args.decay, args.rate)
-        ids, weights = next(source)
-        loss = loss_of(model, ids, weights)
+        ids, weights, intents = next(source)
+        loss = loss_of(model, ids, weights, intents)
         steps_of.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -107,7 +111,7 @@ def main():
         mean = loss.item() if mean is None else 0.98 * mean + 0.02 * loss.item()
         if step % 20 == 0:
             print(json.dumps({"step": step, "stable": stable, "loss": round(mean, 4), "rate": steps_of.param_groups[0]["lr"],
-                              "tokens": seen, "seconds": round(time.time() - begin), "q4": model.embed.on}), flush=True)
+                              "tokens": seen, "seconds": round(time.time() - begin), "q4": model.embed.on, "need": round(sum(i.need for i in corpus.intents) / len(corpus.intents), 3)}), flush=True)
         if step % 100 == 0 or step == stable + args.decay:
             save(model, steps_of, step, time.time() - begin, args.build / "checkpoint.pt")
 
