@@ -96,7 +96,7 @@ function describeModel({ model, worker }: EngineInfo): string {
     `${model.id} ${model.quantization}`,
     `${formatParameters(model.parameters)} parameters`,
     formatBytes(model.weightBytes),
-    worker ? 'in a worker of this page' : 'in this page',
+    worker ? 'in a worker' : 'in the page',
   ];
   return facts.join(' · ');
 }

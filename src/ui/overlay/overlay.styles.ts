@@ -173,8 +173,27 @@ export const overlayStyles = css`
     padding: var(--_space-4) 0.875rem;
   }
 
-  .card section + section {
+  .sections section + section {
     border-block-start: 1px solid var(--_line);
+  }
+
+  :host([placement='inline']) .card {
+    container-type: inline-size;
+  }
+
+  @container (inline-size >= 36rem) {
+    .sections {
+      display: grid;
+      grid-template-columns: 1fr 1fr;
+    }
+
+    .sections section:nth-child(even) {
+      border-inline-start: 1px solid var(--_line);
+    }
+
+    .sections section:nth-child(2) {
+      border-block-start: 0;
+    }
   }
 
   h3 {

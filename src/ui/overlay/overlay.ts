@@ -221,7 +221,7 @@ export class TgOverlay extends LitElement {
           tabindex="0"
           ?hidden=${!this.open}
         >
-          ${this.open ? renderCard(this.figures, this.engine?.info) : nothing}
+          ${this.open ? html`<div class="sections">${renderCard(this.figures, this.engine?.info)}</div>` : nothing}
         </div>
       </section>
       <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>
