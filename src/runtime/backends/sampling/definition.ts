@@ -6,7 +6,7 @@
  * number of tokens in the sequence before the one to be chosen (its own index, counted from 0).
  *
  * 1. Fault. A NaN or +Infinity among the raw logits, or all of them equal (vocabulary > 1), is a numeric fault. -Infinity is
- *    allowed: that token cannot be chosen.
+ *    allowed: that token cannot be chosen. (The GPU takes anything at or below -1e38 for -Infinity.)
  * 2. Log-probabilities, if asked for: l[id] - log(sum(exp(l))) of the raw logits, natural log, temperature 1; the top n list is
  *    ordered by (logit down, id up) and leaves out tokens of -Infinity.
  * 3. Logit bias: added; at -100 and below the token is banned. (vLLM's order: bias before penalties.)
@@ -27,6 +27,9 @@
  *     w = (h + 0.5) / 2^32, h = noise(seed, position, id) (see gumbel.ts). P(id) is softmax(s) over the kept tokens exactly, and the
  *     choice depends on nothing but logits, tokens, parameters, seed and position: not on batch, chunking, run-ahead or
  *     the order of reduction.
+ *
+ * The CPU sums and scores in f64, the GPU in f32: they differ where two scores are within about 1e-5 of each other, or a sum is that
+ * near to topP; one token in some ten thousand.
  */
 import type { SamplingParams } from '../../../shared/generation.ts';
 

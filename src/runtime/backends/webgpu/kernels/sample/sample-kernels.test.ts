@@ -272,6 +272,10 @@ describe('createSampleKernels', () => {
       const [again] = await stepAndRead(bench, [{ slot: 1, position: 2, sample: true, append: 1 }], 0);
       expect(again!.token).to.equal(2);
       expect(await next(3)).to.equal(0);
+      // A row without a sample counts what it appends.
+      kernels.openSlot(0, { ...PLAIN, presencePenalty: 2 }, 0);
+      step(bench, [{ slot: 0, position: 1, sample: false, append: 0 }]);
+      expect((await stepAndRead(bench, [{ slot: 0, position: 1, sample: true }], 0))[0]!.token).to.equal(1);
       // A fresh sequence in the slot knows nothing of the old.
       kernels.openSlot(1, { ...PLAIN, presencePenalty: 0.5 }, 0);
       expect(await next(0)).to.equal(0);
@@ -283,7 +287,8 @@ describe('createSampleKernels', () => {
     const length = 40;
     const random = seededRandom(21);
     await onBench({ vocabSize, maxRows: 1, maxSlots: 3, maxTokens: 100 }, async (bench) => {
-      const logits = Float32Array.from(randomLogits('model', vocabSize, random), (x) => x * 0.3);
+      // A few likely tokens, so that each is often its own successor.
+      const logits = randomLogits('model', vocabSize, random);
       const prompt = randomTokens(30, vocabSize, random);
       const params = { ...PLAIN, temperature: 0.8, topP: 0.9, seed: 5, frequencyPenalty: 0.7, repetitionPenalty: 1.3 };
       writeLogits(bench, 0, logits);

@@ -76,8 +76,7 @@ interface SlotState {
 
 /**
  * Compiles the kernels and makes all that is static.
- * @param gpu whose memory the buffers are made in; the device needs 8 storage buffers per stage and 16 KiB of workgroup memory, as
- *   every device has
+ * @param gpu whose memory the buffers are made in; the limits that every device has do (8 storage buffers per stage, 256 invocations)
  */
 export async function createSampleKernels(
   gpu: { readonly device: GPUDevice; readonly memory: GpuMemory },
