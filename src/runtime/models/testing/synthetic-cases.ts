@@ -15,22 +15,11 @@ const FULL_WIDTH = { heads: 2, kvHeads: 1, headDim: 86 };
 
 const tiny = { ...SHAPES.tiny, quantization: 'F32' } as const;
 
-/** Small models of every architecture, every quantisation, odd sizes and every kind of rotary scaling; llama.cpp runs them all. */
-export const SYNTHETIC_CASES: readonly SyntheticModel[] = [
+/** Every element type, and variants: rotary scaling, tied output, biases, a large vocabulary. */
+export const TYPE_AND_VARIANT_CASES: readonly SyntheticModel[] = [
   ...(Object.keys(BLOCK_LAYOUTS) as GgmlType[]).map(
     (quantization): SyntheticModel => ({ ...tiny, architecture: 'llama', quantization }),
   ),
-  ...ARCHITECTURES.flatMap(({ architecture, layers }): SyntheticModel[] => {
-    const deep = Math.max(5, layers);
-    const width = architecture === 'qwen2' || architecture === 'phi3' ? FULL_WIDTH : {};
-    return [
-      { ...tiny, architecture, layers, quantization: 'Q4_0' },
-      { ...tiny, architecture, layers, quantization: 'Q4_K_M' },
-      { ...SHAPES.odd, architecture, layers: deep, quantization: 'Q4_0' },
-      { ...SHAPES.odd172, ...width, architecture, layers: deep, quantization: 'Q8_0' },
-      { ...SHAPES.nine, architecture, layers, quantization: 'Q5_0' },
-    ];
-  }),
   { ...tiny, architecture: 'qwen2' },
   { ...tiny, architecture: 'qwen3' },
   { ...tiny, architecture: 'gemma3', layers: 7 },
@@ -46,6 +35,24 @@ export const SYNTHETIC_CASES: readonly SyntheticModel[] = [
   { ...tiny, architecture: 'phi3', ropeScaling: 'longrope', context: 128 },
   { ...tiny, architecture: 'phi3', ropeScaling: 'longrope', context: 2048 },
 ];
+
+/** Every architecture in INT4 and mixed types, and in odd sizes. */
+export const ARCHITECTURE_CASES: readonly SyntheticModel[] = [
+  ...ARCHITECTURES.flatMap(({ architecture, layers }): SyntheticModel[] => {
+    const deep = Math.max(5, layers);
+    const width = architecture === 'qwen2' || architecture === 'phi3' ? FULL_WIDTH : {};
+    return [
+      { ...tiny, architecture, layers, quantization: 'Q4_0' },
+      { ...tiny, architecture, layers, quantization: 'Q4_K_M' },
+      { ...SHAPES.odd, architecture, layers: deep, quantization: 'Q4_0' },
+      { ...SHAPES.odd172, ...width, architecture, layers: deep, quantization: 'Q8_0' },
+      { ...SHAPES.nine, architecture, layers, quantization: 'Q5_0' },
+    ];
+  }),
+];
+
+/** All of them; llama.cpp runs them, too. */
+export const SYNTHETIC_CASES: readonly SyntheticModel[] = [...TYPE_AND_VARIANT_CASES, ...ARCHITECTURE_CASES];
 
 /** What makes the model, in a few words: for the names of tests. */
 export function syntheticName(model: SyntheticModel): string {
