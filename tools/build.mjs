@@ -22,7 +22,12 @@ for (const path of listFiles('dist').filter((name) => name.endsWith('.js'))) {
   const source = readFileSync(path, 'utf8');
   const built = source
     .replaceAll(/(['"])(\.[^'"]*\.wgsl)\?raw\1/g, '$1$2.js$1')
-    .replaceAll(/(new URL\(\s*['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2');
+    .replaceAll(/(new URL\(\s*['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2')
+    // Vite knows `?url`, other bundlers do not; this form of the same, with a package's name in it, Vite and webpack both know.
+    .replaceAll(
+      /\bimport\((['"])([^'"]*)\?url\1\)/g,
+      'Promise.resolve({ default: new URL($1$2$1, import.meta.url).href })',
+    );
   if (built !== source) writeFileSync(path, built);
 }
 console.log(`dist: ${listFiles('dist').filter((name) => name.endsWith('.js')).length} modules`);

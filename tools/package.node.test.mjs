@@ -1,14 +1,51 @@
 // What `npm pack` ships is what a user needs, and every entry point imports in Node (a server-rendered page does that).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { build } from 'vite';
+import { launchBrowser, openPage } from './browser.mjs';
+import { serveFolder } from './server.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 let folder;
 let files;
+
+/** `node_modules` with the unpacked package as itself, and its dependencies as links to ours. */
+function installLikeAUser() {
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  renameSync(join(folder, 'package'), join(modules, 'tokenglass'));
+  for (const name of readdirSync('node_modules'))
+    if (name !== 'tokenglass' && !name.startsWith('.'))
+      symlinkSync(resolve('node_modules', name), join(modules, name), 'junction');
+}
+
+/** A user's page, in a user's words: the README's embed. */
+const PAGE = `<!doctype html><title>A page</title>
+<tg-chat></tg-chat>
+<script type="module">
+  import { createEngine } from 'tokenglass';
+  import 'tokenglass/ui';
+  const engine = await createEngine({ model: 'tutor' });
+  document.querySelector('tg-chat').engine = engine;
+  let text = '';
+  for await (const event of engine.generate({ messages: [{ role: 'user', content: 'What is TTFT?' }], maxTokens: 12 }))
+    if (event.type === 'delta') text += event.text;
+  window.answer = { text, worker: engine.info.worker };
+</script>`;
 
 describe('npm pack', () => {
   before(() => {
@@ -21,7 +58,7 @@ describe('npm pack', () => {
     const [entry] = Array.isArray(json) ? json : Object.values(json);
     files = entry.files.map(({ path }) => path);
     execFileSync('tar', ['-xzf', join(folder, entry.filename.split('/').at(-1)), '-C', folder]);
-    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction');
+    installLikeAUser();
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,17 +86,17 @@ describe('npm pack', () => {
   });
 
   it('package: every export resolves to a shipped file, with types', () => {
-    const { exports } = JSON.parse(readFileSync(join(folder, 'package', 'package.json'), 'utf8'));
+    const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules/tokenglass/package.json'), 'utf8'));
     for (const [name, target] of Object.entries(exports)) {
       if (name.includes('*')) continue;
       for (const path of typeof target === 'string' ? [target] : Object.values(target))
-        assert.ok(existsSync(join(folder, 'package', path)), `${name} -> ${path}`);
+        assert.ok(existsSync(join(folder, 'node_modules/tokenglass', path)), `${name} -> ${path}`);
     }
   });
 
   it('package: every entry point imports in Node without throwing', () => {
     for (const entry of ['index.js', 'ui/index.js', 'runtime/metrics/index.js']) {
-      const url = new URL(`file://${join(folder, 'package', 'dist', entry)}`).href;
+      const url = new URL(`file://${join(folder, 'node_modules/tokenglass/dist', entry)}`).href;
       execFileSync(process.execPath, ['--input-type=module', '-e', `await import(${JSON.stringify(url)})`], {
         cwd: folder,
         stdio: 'pipe',
@@ -70,6 +107,33 @@ describe('npm pack', () => {
   it('package: no file names a path or host of the machine it was made on', () => {
     const home = resolve('.');
     for (const path of files.filter((name) => /\.(js|ts|json|md|map)$/.test(name)))
-      assert.ok(!readFileSync(join(folder, 'package', path), 'utf8').includes(home), path);
+      assert.ok(!readFileSync(join(folder, 'node_modules/tokenglass', path), 'utf8').includes(home), path);
+  });
+
+  it('package: a page of a user, bundled by Vite, answers from a worker', async () => {
+    writeFileSync(join(folder, 'index.html'), PAGE);
+    await build({
+      root: folder,
+      configFile: false,
+      base: './',
+      logLevel: 'error',
+      worker: { format: 'es' },
+      build: { target: 'es2022' },
+    });
+    const server = await serveFolder(join(folder, 'dist'));
+    const browser = await launchBrowser();
+    try {
+      const { page, outside } = await openPage(browser, server.url);
+      await page.goto(server.url);
+      const answer = await (
+        await page.waitForFunction(() => window.answer, undefined, { timeout: 120_000 })
+      ).jsonValue();
+      assert.equal(answer.worker, true);
+      assert.ok(answer.text.length > 10, answer.text);
+      assert.deepEqual(outside, []);
+    } finally {
+      await browser.close();
+      await server.close();
+    }
   });
 });
