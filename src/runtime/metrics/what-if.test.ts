@@ -1,0 +1,187 @@
+import { expect } from 'chai';
+import { DEVICES, findDevice, type DeviceSpec } from './devices.ts';
+import { decodeOn, EXAMPLE_MODELS, prefillOn, type WhatIfSetup } from './hardware-what-if.ts';
+import { findPrecision, PRECISIONS, weightBytesOf } from './precision.ts';
+import { costPerMillionTokens, forecast, solveSlo } from './what-if.ts';
+
+const device = (id: string): DeviceSpec => findDevice(id)!;
+const on = (id: string, more: Partial<WhatIfSetup> = {}): WhatIfSetup => ({
+  device: device(id),
+  precision: 'f16',
+  ...more,
+});
+
+describe('forecast', () => {
+  it('forecast: E2E is TTFT + (out - 1) * TPOT', () => {
+    // 500 ms to the first token, 20 ms for each of the 99 that follow.
+    const one = forecast({ outputTokens: 100, itlMs: 20, ttftMs: 500 });
+    expect(one).to.deep.equal({
+      ttftMs: 500,
+      e2eMs: 2480,
+      worstTtftMs: 500,
+      worstE2eMs: 2480,
+      decodeTokensPerSecond: 50,
+      systemTokensPerSecond: 100_000 / 2480,
+    });
+  });
+
+  it('forecast: the prompt is read at the prefill rate', () => {
+    const { ttftMs, e2eMs } = forecast({
+      promptTokens: 1000,
+      prefillTokensPerSecond: 4000,
+      ttftMs: 30,
+      outputTokens: 1,
+      itlMs: 20,
+    });
+    expect([ttftMs, e2eMs]).to.deep.equal([280, 280]);
+  });
+
+  it('forecast: users beyond the slots wait their turn, and in a batch the machine makes more', () => {
+    const queued = forecast({ outputTokens: 11, itlMs: 10, ttftMs: 100, concurrency: 3, slots: 1 });
+    expect(queued).to.include({ e2eMs: 200, worstTtftMs: 500, worstE2eMs: 600, systemTokensPerSecond: 55 });
+    const batched = forecast({ outputTokens: 11, itlMs: 10, ttftMs: 100, concurrency: 3 });
+    expect(batched).to.include({ worstE2eMs: 200, systemTokensPerSecond: 165, decodeTokensPerSecond: 100 });
+  });
+
+  it('forecast: refuses what makes no sense', () => {
+    for (const bad of [{ outputTokens: 0 }, { itlMs: -1 }, { itlMs: Number.NaN }, { slots: 0 }, { ttftMs: Infinity }])
+      expect(() => forecast({ outputTokens: 10, itlMs: 20, ...bad })).to.throw(RangeError);
+  });
+});
+
+describe('solveSlo', () => {
+  it('solveSlo: the most output tokens, inclusive, and the ITL that is needed', () => {
+    expect(solveSlo({ e2eLimitMs: 2480, ttftMs: 500, itlMs: 20, outputTokens: 100 })).to.deep.equal({
+      ttftMs: 500,
+      maxOutputTokens: 100,
+      neededItlMs: 20,
+    });
+    expect(solveSlo({ e2eLimitMs: 2479, ttftMs: 500, itlMs: 20 }).maxOutputTokens).to.equal(99);
+    expect(solveSlo({ e2eLimitMs: 0.3, ttftMs: 0, itlMs: 0.1 }).maxOutputTokens).to.equal(4);
+  });
+
+  it('solveSlo: its answer fits the model of latency', () => {
+    const { neededItlMs } = solveSlo({ e2eLimitMs: 3000, ttftMs: 400, outputTokens: 250 });
+    expect(forecast({ outputTokens: 250, itlMs: neededItlMs!, ttftMs: 400 }).e2eMs).to.be.closeTo(3000, 1e-9);
+  });
+
+  it('solveSlo: a first token that comes too late leaves nothing', () => {
+    const late = solveSlo({ e2eLimitMs: 300, ttftMs: 500, itlMs: 20, outputTokens: 10 });
+    expect(late).to.deep.equal({ ttftMs: 500, maxOutputTokens: 0 });
+    expect(solveSlo({ e2eLimitMs: 500, ttftMs: 500, itlMs: 20, outputTokens: 1 })).to.deep.equal({
+      ttftMs: 500,
+      maxOutputTokens: 1,
+    });
+  });
+});
+
+describe('costPerMillionTokens', () => {
+  it('costPerMillionTokens: price of the hour over the tokens of the hour', () => {
+    // 100 tokens/s are 0.36 million an hour.
+    expect(costPerMillionTokens(3.6, 100)).to.be.closeTo(10, 1e-9);
+    expect(() => costPerMillionTokens(1, 0)).to.throw(RangeError);
+  });
+});
+
+describe('decodeOn', () => {
+  it('decodeOn: 8B in f16 on one A100-80G is memory-bound at 8 to 10 ms a token', () => {
+    const step = decodeOn({ ...EXAMPLE_MODELS.llama3_8b, parameters: 8e9 }, on('a100-80g'));
+    expect(step.weightBytes).to.equal(16e9);
+    expect(step.boundBy).to.equal('memory');
+    expect(step.stepMs).to.be.within(7.8, 10);
+    expect(step.computeMs).to.be.below(0.1);
+    expect(step.fits).to.equal(true);
+    // Rounded to 2.0 TB/s, 16 GB take 8 ms.
+    const rounded = decodeOn(
+      EXAMPLE_MODELS.llama3_8b,
+      on('a100-80g', { device: { ...device('a100-80g'), memoryGBps: 2000 } }),
+    );
+    expect(rounded.stepMs).to.be.within(8, 10);
+    expect(decodeOn(EXAMPLE_MODELS.llama3_8b, on('a100-80g', { efficiency: 0.8 })).stepMs).to.be.within(9.5, 10.5);
+  });
+
+  it('decodeOn: INT4 divides the bytes of the weights, and so the floor, by about 4', () => {
+    const f16 = decodeOn(EXAMPLE_MODELS.llama3_8b, on('a100-80g'));
+    const int4 = decodeOn(EXAMPLE_MODELS.llama3_8b, on('a100-80g', { precision: 'int4' }));
+    expect(f16.weightBytes / int4.weightBytes).to.be.within(3.8, 4);
+    expect(f16.stepMs! / int4.stepMs!).to.be.within(3.8, 4);
+    expect(weightBytesOf(1e9, 'f16') / weightBytesOf(1e9, 'q4_0')).to.be.closeTo(16 / 4.5, 1e-9);
+  });
+
+  it('decodeOn: 70B in f16 takes more than one card, and runs on eight', () => {
+    const one = decodeOn(EXAMPLE_MODELS.llama3_70b, on('a100-80g'));
+    expect(one.fits).to.equal(false);
+    const eight = decodeOn(EXAMPLE_MODELS.llama3_70b, on('a100-80g', { cards: 8 }));
+    expect(eight.fits).to.equal(true);
+    expect(eight.memoryMs).to.be.closeTo(one.memoryMs / 8, 1e-9);
+    // 141 GB over 16.3 TB/s are 8.7 ms; 160 all-reduces of 10 us 1.6 ms.
+    expect(eight.memoryMs).to.be.closeTo(8.66, 0.01);
+    expect(eight.communicationMs).to.be.within(1.6, 1.7);
+    expect(eight.stepMs).to.be.closeTo(eight.memoryMs + eight.communicationMs, 1e-9);
+  });
+
+  it('decodeOn: a faster memory is a faster token, in proportion', () => {
+    const ratio =
+      decodeOn(EXAMPLE_MODELS.llama3_8b, on('a100-80g')).stepMs! /
+      decodeOn(EXAMPLE_MODELS.llama3_8b, on('h200')).stepMs!;
+    expect(ratio).to.be.closeTo(4800 / 2039, 1e-9);
+  });
+
+  it('decodeOn: a batch shares the weights, until arithmetic decides', () => {
+    const few = decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100', { batch: 16 }));
+    expect(few.stepMs).to.be.closeTo(decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100')).stepMs!, 1e-9);
+    expect(few.tokensPerSecond).to.be.closeTo(16_000 / few.stepMs!, 1e-6);
+    expect(decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100', { batch: 512 })).boundBy).to.equal('compute');
+    const long = decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100', { batch: 16, contextTokens: 8000 }));
+    // 16 x 8000 tokens of 128 KiB are 16.8 GB of KV, as much as the weights.
+    expect(long.memoryMs / few.memoryMs).to.be.closeTo(2.04, 0.01);
+  });
+
+  it('prefillOn: a long prompt is compute-bound', () => {
+    const step = prefillOn(EXAMPLE_MODELS.llama3_8b, on('a100-80g'), 2000);
+    expect(step.boundBy).to.equal('compute');
+    // 2000 x 2 x 8.03 GFLOP and attention on 312 TFLOP/s.
+    expect(step.stepMs).to.be.within(103, 108);
+  });
+
+  it('prefillOn: where no rate of arithmetic is published there is no forecast, but the memory side', () => {
+    const step = prefillOn(EXAMPLE_MODELS.llama3_8b, on('apple-m4-max', { precision: 'q4_0' }), 2000);
+    expect(step).to.not.have.any.keys('stepMs', 'computeMs', 'boundBy', 'tokensPerSecond');
+    expect(step.memoryMs).to.be.above(8);
+    expect(decodeOn(EXAMPLE_MODELS.llama3_8b, on('apple-m4-max', { precision: 'q4_0' })).stepMs).to.be.closeTo(
+      8.27,
+      0.01,
+    );
+  });
+
+  it('decodeOn: refuses what makes no sense', () => {
+    for (const bad of [{ cards: 0 }, { batch: 0 }, { efficiency: 0 }, { efficiency: 1.1 }])
+      expect(() => decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100', bad))).to.throw(RangeError);
+    expect(() => findPrecision('int2' as never)).to.throw(RangeError);
+    expect(PRECISIONS.map(({ id }) => findPrecision(id).id)).to.have.length(6);
+  });
+});
+
+describe('DEVICES', () => {
+  it('DEVICES: each has a name of its own, a source and sensible numbers', () => {
+    expect(new Set(DEVICES.map(({ id }) => id)).size).to.equal(DEVICES.length);
+    for (const { id, source, memoryGBps, memoryGB, tflops } of DEVICES) {
+      expect(source.length, id).to.be.above(10);
+      expect(memoryGBps, id).to.be.within(30, 10_000);
+      expect(memoryGB, id).to.be.within(4, 1000);
+      // Twice the rate for half the bits, at least, where both are told.
+      if (tflops.f16 !== undefined) expect(tflops.f16, id).to.be.at.least(1.9 * tflops.f32!);
+      if (tflops.int8 !== undefined) expect(tflops.int8, id).to.be.at.least(1.9 * tflops.f16!);
+    }
+    expect(findDevice('abacus')).to.equal(undefined);
+  });
+
+  it('DEVICES: the numbers of the latency literature', () => {
+    expect(device('a100-80g')).to.deep.include({ memoryGBps: 2039, tflops: { f32: 19.5, f16: 312, int8: 624 } });
+    expect(device('h100').memoryGBps).to.equal(3350);
+    expect(device('h100').tflops.f16).to.equal(989);
+    expect(device('h200').memoryGBps).to.equal(4800);
+    expect(device('rtx-4090')).to.deep.include({ memoryGBps: 1008 });
+    expect(device('rtx-4090').tflops.f16).to.equal(165.2);
+  });
+});
