@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
+import { ENGINES, checkEngine } from './engines.mjs';
 import { resolveModelArgument } from './model-argument.mjs';
 import { serveFolder } from './server.mjs';
 
-const ENGINES = ['auto', 'webgpu', 'onnx-webgpu', 'onnx-wasm'];
 const MODELS = ['tutor (built in)', 'a path of a GGUF file or of an ONNX folder', 'a URL of either'];
 
 const HELP = `npm run bench -- [options]
@@ -71,10 +71,7 @@ function readWorkload() {
 }
 
 async function bench() {
-  const engines = options.engine.split(',').map((name) => name.trim());
-  const unknown = engines.find((name) => !ENGINES.includes(name));
-  if (unknown !== undefined)
-    throw new Error(`Cannot run "${unknown}": it is no engine here; take one of ${ENGINES.join(', ')}`);
+  const engines = options.engine.split(',').map((name) => checkEngine(name.trim()));
   const workload = readWorkload();
   const quiet = options.json === '-';
   const model = resolveModelArgument(options.model);

@@ -55,5 +55,7 @@ process.argv = [process.argv[0], join(ROOT, 'tools', `${tool}.mjs`), ...args];
 try {
   await import(pathToFileURL(process.argv[1]).href);
 } catch (error) {
-  fail(process.env.DEBUG ? error.stack : error.message);
+  // An error of a page comes with the page's stack in its message: a person wants the sentence.
+  const sentence = error.message.split(/\n\s+at /)[0].replace(/^page\.evaluate: (TokenglassError: )?/, '');
+  fail(process.env.DEBUG ? error.stack : sentence);
 }

@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
+import { checkEngine } from './engines.mjs';
 import { serveFolder } from './server.mjs';
 
 const HELP = `npm run demo [-- options]
@@ -39,6 +40,7 @@ async function serveDemo() {
 }
 
 async function askHeadless(question) {
+  checkEngine(options.engine);
   const server = await serveFolder(await buildDemo());
   const browser = await launchBrowser();
   try {
