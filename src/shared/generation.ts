@@ -4,6 +4,8 @@ export type ChatRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 export interface ChatMessage {
   role: ChatRole;
   content: string;
+  /** More fields of the turn, by the names that chat templates have for them: `tool_calls`, `tool_call_id`, `name`. Plain data. */
+  templateFields?: Readonly<Record<string, unknown>>;
 }
 
 /** How the next token is chosen. All optional; the default is what the model's generation config says, else greedy. */
@@ -31,6 +33,8 @@ export interface SamplingParams {
 export interface GenerateRequest {
   /** Chat turns, formatted by the model's own template. Exactly one of `messages`, `prompt`, `promptTokens`. */
   messages?: readonly ChatMessage[];
+  /** More variables for the chat template, such as `tools` or `enable_thinking`; only with `messages`. Plain data. */
+  templateVariables?: Readonly<Record<string, unknown>>;
   /** Raw text, no template; a BOS is put first if the model wants one. Control tokens in it stay plain text. */
   prompt?: string;
   /** Token ids, taken as they are. */
@@ -44,11 +48,19 @@ export interface GenerateRequest {
   stopTokenIds?: readonly number[];
   /** Go on past the model's end tokens (benchmarks of a fixed length); `stop` strings still end. @default false */
   ignoreEos?: boolean;
+  /** Every token keeps to this, so that the answer parses unless its length runs out. @throws `unsupported` where an engine cannot */
+  grammar?: OutputGrammar;
   /** Log-probabilities of the sampled token and of the n most likely ones, with each token. @default 0 (none) */
   logprobs?: number;
   /** Caller's time of the request (see {@link Clock}); TTFT counts from it. @default the time `generate` was called */
   calledAtMs?: number;
 }
+
+/** What an answer has to be: any JSON object or array, JSON that a JSON Schema allows, or a text of a grammar in xgrammar's EBNF. */
+export type OutputGrammar =
+  | { type: 'json' }
+  | { type: 'json-schema'; schema: Readonly<Record<string, unknown>> }
+  | { type: 'ebnf'; grammar: string };
 
 /** `stop`: an end token or stop string; `length`: `maxTokens` or the context was used up. */
 export type FinishReason = 'stop' | 'length';
@@ -56,6 +68,8 @@ export type FinishReason = 'stop' | 'length';
 export interface TokenLogprob {
   id: number;
   logprob: number;
+  /** What the token stands for in running text; empty for control tokens, absent where an engine does not know it. */
+  bytes?: Uint8Array;
 }
 
 /** One output token. Counts and gaps are always of these, never of deltas. */
@@ -67,6 +81,8 @@ export interface OutputToken {
   logprob?: number;
   /** The most likely tokens with their log-probabilities, best first; absent unless asked for. */
   topLogprobs?: readonly TokenLogprob[];
+  /** What the token stands for in running text; empty for control tokens, absent unless log-probabilities were asked for. */
+  bytes?: Uint8Array;
 }
 
 export interface Usage {
@@ -79,7 +95,14 @@ export interface Usage {
 
 /** What `Engine.generate` yields: one `start`, any number of `delta`, one `end`. An error or abort throws instead. */
 export type TokenEvent =
-  | { type: 'start'; requestId: string; promptTokens: number; cachedTokens: number }
+  | {
+      type: 'start';
+      requestId: string;
+      promptTokens: number;
+      cachedTokens: number;
+      /** The last characters of the prompt, which a template may have written (`<think>`); absent where they are not known. */
+      promptTail?: string;
+    }
   | {
       type: 'delta';
       /** Valid Unicode text, never a torn character; may be empty while bytes or a possible stop string are held back. */

@@ -58,12 +58,32 @@ export const check = {
     return value;
   },
 
+  /** A deep copy of an object of plain data: what JSON can say. */
+  plainObject(value: unknown, field: string): Record<string, unknown> {
+    return plain(check.object(value, field), field, 0) as Record<string, unknown>;
+  },
+
   ids(value: unknown, field: string, vocabSize: number, minLength: number, maxLength: number): number[] {
     return check
       .array(value, field, minLength, maxLength)
       .map((id, index) => check.integer(id, `${field}[${index}]`, 0, vocabSize - 1));
   },
 };
+
+const MAX_DEPTH = 64;
+
+function plain(value: unknown, field: string, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw invalid(field, `is nested more than ${MAX_DEPTH} deep`, 'give flatter data');
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string') return check.text(value, field);
+  if (typeof value === 'number') return check.number(value, field, -Number.MAX_VALUE, Number.MAX_VALUE);
+  if (Array.isArray(value)) return Array.from(value, (item, index) => plain(item, `${field}[${index}]`, depth + 1));
+  if (typeof value !== 'object') throw invalid(field, `is ${describe(value)}`, 'give plain data');
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(
+    entries.map(([key, item]) => [check.text(key, field), plain(item, `${field}.${key.slice(0, 40)}`, depth + 1)]),
+  );
+}
 
 function describe(value: unknown): string {
   if (value === null) return 'null';

@@ -147,6 +147,8 @@ export class LocalEngine implements Engine {
       stopIds: new Set([...checked.stopTokenIds, ...(checked.ignoreEos ? [] : tokenizer.endIds)]),
       options: { sampling: mergeSampling(checked.sampling, defaults, drawSeed), logprobs: checked.logprobs },
       text: new OutputText(decoder, checked.stop),
+      ...(checked.logprobs > 0 && { tokenBytes: (id) => tokenizer.tokenBytes(id).slice() }),
+      ...('messages' in input && { promptTail: tailOf(promptTokens, tokenizer) }),
     };
   }
 
@@ -162,6 +164,16 @@ export class LocalEngine implements Engine {
     setTimeout(report);
     return report;
   }
+}
+
+/** Enough of a prompt's end for the opening of a turn. */
+const TAIL_TOKENS = 16;
+
+/** The text at the end of a prompt, without what its first tokens may have torn. */
+function tailOf(promptTokens: readonly number[], tokenizer: Tokenizer): string {
+  const decoder = createTokenDecoder(tokenizer, { continuesText: true });
+  const pieces = promptTokens.slice(-TAIL_TOKENS).map((id) => decoder.push(id));
+  return (pieces.join('') + decoder.flush()).replace(/^\ufffd+/, '');
 }
 
 /** An engine from parts that are loaded already. @see LocalEngineParts */

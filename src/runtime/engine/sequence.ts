@@ -18,6 +18,10 @@ export interface SequencePlan {
   stopIds: ReadonlySet<number>;
   options: SequenceOptions;
   text: OutputText;
+  /** Bytes of a token, a copy; absent where nobody asked for them. */
+  tokenBytes?: (id: number) => Uint8Array;
+  /** See the `start` event. */
+  promptTail?: string;
 }
 
 export interface SequenceOptionsBag {
@@ -84,8 +88,14 @@ export class Sequence {
   /** The backend has opened the sequence. */
   opened(id: SequenceId): void {
     this.backendId = id;
-    const promptTokens = this.#plan!.promptTokens.length;
-    this.#queue.push({ type: 'start', requestId: this.#record.requestId, promptTokens, cachedTokens: 0 });
+    const { promptTokens, promptTail } = this.#plan!;
+    this.#queue.push({
+      type: 'start',
+      requestId: this.#record.requestId,
+      promptTokens: promptTokens.length,
+      cachedTokens: 0,
+      ...(promptTail !== undefined && { promptTail }),
+    });
   }
 
   /** What to compute next, of at most `budget` token rows; nothing if results have to come first. Counts as given. */
@@ -132,13 +142,16 @@ export class Sequence {
     const { token: id, logprob, topLogprobs } = result;
     this.#outputTokens += 1;
     this.#record.token(atMs);
+    const { stopIds, text, maxTokens, tokenBytes } = this.#plan!;
     const token: OutputToken = {
       id,
       atMs,
       ...(logprob !== undefined && { logprob }),
-      ...(topLogprobs !== undefined && { topLogprobs }),
+      ...(topLogprobs !== undefined && {
+        topLogprobs: tokenBytes ? topLogprobs.map((top) => ({ ...top, bytes: tokenBytes(top.id) })) : topLogprobs,
+      }),
+      ...(tokenBytes && { bytes: tokenBytes(id) }),
     };
-    const { stopIds, text, maxTokens } = this.#plan!;
     if (stopIds.has(id)) {
       this.#delta('', [token]);
       this.#complete('stop');

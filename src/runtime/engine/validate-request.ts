@@ -1,5 +1,6 @@
 import { TokenglassError } from '../../shared/errors.ts';
-import type { ChatMessage, GenerateRequest, SamplingParams } from '../../shared/generation.ts';
+import type { ChatMessage, GenerateRequest, OutputGrammar, SamplingParams } from '../../shared/generation.ts';
+import type { PromptInput } from '../text/encode-prompt.ts';
 import { check, invalid } from './check.ts';
 import { contextOverflow, MAX_CHARS_PER_TOKEN } from './context-overflow.ts';
 import { validateSampling } from './validate-sampling.ts';
@@ -11,11 +12,12 @@ export interface RequestLimits {
   contextTokens: number;
   /** Largest n for log-probabilities; 0: the backend has none. */
   maxLogprobs: number;
+  /** Answers can be held to a grammar. @default false */
+  grammar?: boolean;
 }
 
 /** Where the prompt comes from: exactly one of the three. */
-export type RequestInput =
-  { messages: readonly ChatMessage[] } | { prompt: string } | { promptTokens: readonly number[] };
+export type RequestInput = PromptInput | { promptTokens: readonly number[] };
 
 /** A request whose every field has been checked, copied (a caller may change its object while the request waits) and filled in. */
 export interface CheckedRequest {
@@ -27,6 +29,7 @@ export interface CheckedRequest {
   stop: readonly string[];
   stopTokenIds: readonly number[];
   ignoreEos: boolean;
+  grammar?: OutputGrammar;
   logprobs: number;
   calledAtMs?: number;
 }
@@ -34,6 +37,7 @@ export interface CheckedRequest {
 /** `satisfies` makes the compiler ask for a line here (and a check below) when a field is added. */
 const FIELDS = {
   messages: true,
+  templateVariables: true,
   prompt: true,
   promptTokens: true,
   sampling: true,
@@ -41,6 +45,7 @@ const FIELDS = {
   stop: true,
   stopTokenIds: true,
   ignoreEos: true,
+  grammar: true,
   logprobs: true,
   calledAtMs: true,
 } satisfies Record<keyof GenerateRequest, true>;
@@ -66,6 +71,7 @@ export function validateRequest(request: unknown, limits: RequestLimits): Checke
     stop: validateStop(fields['stop']),
     stopTokenIds: validateStopTokenIds(fields['stopTokenIds'], limits.vocabSize),
     ignoreEos: check.optionalBoolean(fields['ignoreEos'], 'ignoreEos'),
+    ...(fields['grammar'] !== undefined && { grammar: validateGrammar(fields['grammar'], limits) }),
     logprobs: validateLogprobs(fields['logprobs'], limits.maxLogprobs),
     ...(calledAtMs !== undefined && { calledAtMs: check.number(calledAtMs, 'calledAtMs', 0, Number.MAX_VALUE) }),
   };
@@ -73,7 +79,7 @@ export function validateRequest(request: unknown, limits: RequestLimits): Checke
 
 /** @throws TokenglassError like {@link validateRequest} */
 export function validateInput(fields: Readonly<Record<string, unknown>>, limits: RequestLimits): RequestInput {
-  const { messages, prompt, promptTokens } = fields;
+  const { messages, prompt, promptTokens, templateVariables } = fields;
   const given = Object.entries({ messages, prompt, promptTokens }).filter(([, value]) => value !== undefined);
   if (given.length !== 1) {
     const names = given.map(([name]) => name).join(' and ') || 'none of them';
@@ -83,7 +89,15 @@ export function validateInput(fields: Readonly<Record<string, unknown>>, limits:
       'give exactly one of messages, prompt, promptTokens',
     );
   }
-  if (messages !== undefined) return { messages: validateMessages(messages, limits) };
+  if (templateVariables !== undefined && messages === undefined)
+    throw invalid('templateVariables', 'is given without messages', 'give messages, or leave it out');
+  if (messages !== undefined)
+    return {
+      messages: validateMessages(messages, limits),
+      ...(templateVariables !== undefined && {
+        templateVariables: check.plainObject(templateVariables, 'templateVariables'),
+      }),
+    };
   if (prompt !== undefined) return { prompt: validatePrompt(prompt, limits) };
   return { promptTokens: validatePromptTokens(promptTokens, limits) };
 }
@@ -93,10 +107,14 @@ function validateMessages(value: unknown, limits: RequestLimits): ChatMessage[] 
   let chars = 0;
   const copies = messages.map((item, index) => {
     const field = `messages[${index}]`;
-    const { role, content, ...rest } = check.object(item, field);
+    const { role, content, templateFields, ...rest } = check.object(item, field);
     if (!ROLES.has(role)) throw invalid(`${field}.role`, `is ${show(role)}`, `use one of ${[...ROLES].join(', ')}`);
     chars += check.text(content, `${field}.content`).length;
-    return { ...rest, role, content } as ChatMessage;
+    const more =
+      templateFields === undefined
+        ? {}
+        : { templateFields: check.plainObject(templateFields, `${field}.templateFields`) };
+    return { ...rest, ...more, role, content } as ChatMessage;
   });
   refuseHopeless(chars, limits);
   return copies;
@@ -134,6 +152,20 @@ function validateStop(value: unknown): string[] {
 
 function validateStopTokenIds(value: unknown, vocabSize: number): number[] {
   return value === undefined ? [] : check.ids(value, 'stopTokenIds', vocabSize, 0, vocabSize);
+}
+
+function validateGrammar(value: unknown, limits: RequestLimits): OutputGrammar {
+  const { type, schema, grammar } = check.object(value, 'grammar');
+  if (type !== 'json' && type !== 'json-schema' && type !== 'ebnf')
+    throw invalid('grammar.type', `is ${show(type)}`, 'use json, json-schema or ebnf');
+  if (limits.grammar !== true)
+    throw new TokenglassError(
+      'unsupported',
+      'Cannot generate by a grammar: this engine does not restrict its tokens; leave grammar out',
+      { details: { field: 'grammar' } },
+    );
+  if (type === 'json-schema') return { type, schema: check.plainObject(schema, 'grammar.schema') };
+  return type === 'json' ? { type } : { type, grammar: check.text(grammar, 'grammar.grammar') };
 }
 
 function validateLogprobs(value: unknown, max: number): number {

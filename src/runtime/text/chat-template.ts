@@ -15,6 +15,8 @@ export interface ChatTemplate {
 interface RenderOptions {
   /** Ends with the opening of the assistant's turn. @default true */
   addGenerationPrompt?: boolean;
+  /** More variables for this chat, over those of the template. @throws `unsupported` for `tools` where the template knows none */
+  variables?: Readonly<Record<string, unknown>>;
 }
 
 export interface ChatTemplateOptions {
@@ -47,24 +49,30 @@ class JinjaChatTemplate implements ChatTemplate {
   readonly #options: ChatTemplateOptions;
   #parsed: Template | undefined;
   #takesSystem: boolean | undefined;
+  #takesArgumentObjects: boolean | undefined;
 
   constructor(options: ChatTemplateOptions) {
     this.#options = options;
   }
 
-  render(messages: readonly ChatMessage[], { addGenerationPrompt = true }: RenderOptions = {}): string {
+  render(messages: readonly ChatMessage[], { addGenerationPrompt = true, variables = {} }: RenderOptions = {}): string {
     const template = this.#template();
+    this.#refuseTools(variables);
     const knowsDeveloper = this.#options.template?.includes('developer') === true;
-    let turns = messages.map(({ role, content }): ChatMessage => ({
+    let turns = messages.map(({ role, ...rest }): ChatMessage => ({
+      ...rest,
       role: role === 'developer' && !knowsDeveloper ? 'system' : role,
-      content,
     }));
+    if (turns.some(({ templateFields }) => templateFields?.['tool_calls'] !== undefined)) {
+      this.#takesArgumentObjects ??= this.#acceptsArgumentObjects(template);
+      if (this.#takesArgumentObjects) turns = turns.map(withArgumentObjects);
+    }
     if (turns.some(({ role }) => role === 'system')) {
       this.#takesSystem ??= this.#acceptsSystem(template);
       if (!this.#takesSystem) turns = foldSystem(turns);
     }
     try {
-      return this.#run(template, turns, addGenerationPrompt);
+      return this.#run(template, turns, addGenerationPrompt, variables);
     } catch (cause) {
       if (!this.#runs(template)) {
         throw new TokenglassError(
@@ -101,11 +109,17 @@ class JinjaChatTemplate implements ChatTemplate {
     }
   }
 
-  #run(template: Template, messages: readonly ChatMessage[], addGenerationPrompt: boolean): string {
+  #run(
+    template: Template,
+    messages: readonly ChatMessage[],
+    addGenerationPrompt: boolean,
+    more: Readonly<Record<string, unknown>> = {},
+  ): string {
     const { bosToken = '', eosToken = '', variables } = this.#options;
     return template.render({
       ...variables,
-      messages: messages.map((message) => ({ ...message })),
+      ...more,
+      messages: messages.map(({ role, content, templateFields }) => ({ ...templateFields, role, content })),
       add_generation_prompt: addGenerationPrompt,
       bos_token: bosToken,
       eos_token: eosToken,
@@ -122,6 +136,31 @@ class JinjaChatTemplate implements ChatTemplate {
     }
   }
 
+  /** Tools that the template does not write into the prompt would be ignored in silence. */
+  #refuseTools(variables: Readonly<Record<string, unknown>>): void {
+    if (variables['tools'] === undefined || this.#options.template?.includes('tools') === true) return;
+    throw new TokenglassError(
+      'unsupported',
+      'Cannot format the messages: the chat template of the model knows no tools; leave them out, or take another model',
+      { details: { field: 'templateVariables.tools' } },
+    );
+  }
+
+  /** Most templates write the arguments of a call as JSON themselves; some put the text in as it is. */
+  #acceptsArgumentObjects(template: Template): boolean {
+    const call = { id: 'probe0001', type: 'function', function: { name: 'probe', arguments: { [PROBE]: 1 } } };
+    const messages: ChatMessage[] = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: '', templateFields: { tool_calls: [call] } },
+      { role: 'tool', content: 'x', templateFields: { tool_call_id: 'probe0001', name: 'probe' } },
+    ];
+    try {
+      return this.#run(template, messages, true).includes(PROBE);
+    } catch {
+      return false;
+    }
+  }
+
   #acceptsSystem(template: Template): boolean {
     const messages: ChatMessage[] = [
       { role: 'system', content: PROBE },
@@ -132,6 +171,26 @@ class JinjaChatTemplate implements ChatTemplate {
     } catch {
       return false;
     }
+  }
+}
+
+/** Arguments of tool calls parsed, where they are JSON. */
+function withArgumentObjects(turn: ChatMessage): ChatMessage {
+  const calls: unknown = turn.templateFields?.['tool_calls'];
+  if (!Array.isArray(calls)) return turn;
+  const parsed = calls.map((call: { function?: { arguments?: unknown } }) => ({
+    ...call,
+    function: { ...call.function, arguments: parsedJson(call.function?.arguments) },
+  }));
+  return { ...turn, templateFields: { ...turn.templateFields, tool_calls: parsed } };
+}
+
+function parsedJson(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return value;
   }
 }
 

@@ -5,7 +5,13 @@ import { ControlGuard, chooseGuard } from './guard-control.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** What the ids of a prompt are made from. */
-export type PromptInput = { messages: readonly ChatMessage[] } | { prompt: string };
+export type PromptInput =
+  | {
+      messages: readonly ChatMessage[];
+      /** More variables for the chat template. */
+      templateVariables?: Readonly<Record<string, unknown>>;
+    }
+  | { prompt: string };
 
 /**
  * A function that turns messages or raw text into the ids that go to the model.
@@ -17,7 +23,9 @@ export type PromptInput = { messages: readonly ChatMessage[] } | { prompt: strin
  */
 export function createPromptEncoder(tokenizer: Tokenizer, template: ChatTemplate): (input: PromptInput) => number[] {
   return (input) =>
-    'messages' in input ? encodeChat(tokenizer, template, input.messages) : encodePrompt(tokenizer, input.prompt);
+    'messages' in input
+      ? encodeChat(tokenizer, template, input.messages, input.templateVariables)
+      : encodePrompt(tokenizer, input.prompt);
 }
 
 /** Ids of raw text: a BOS first if the model wants one; control tokens in it stay plain text. */
@@ -35,8 +43,13 @@ export function encodePrompt(tokenizer: Tokenizer, prompt: string): number[] {
  *
  * @throws TokenglassError `invalid-request`, `unsupported`; see {@link ChatTemplate.render}
  */
-export function encodeChat(tokenizer: Tokenizer, template: ChatTemplate, messages: readonly ChatMessage[]): number[] {
-  const ids = encodeRendered(tokenizer, template, messages);
+export function encodeChat(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  messages: readonly ChatMessage[],
+  variables: Readonly<Record<string, unknown>> = {},
+): number[] {
+  const ids = encodeRendered(tokenizer, template, messages, variables);
   const { bosId, addBos } = tokenizer;
   if (bosId === undefined) return ids;
   const start = ids.findIndex((id) => id !== bosId);
@@ -44,12 +57,17 @@ export function encodeChat(tokenizer: Tokenizer, template: ChatTemplate, message
   return addBos || start !== 0 ? [bosId, ...rest] : rest;
 }
 
-function encodeRendered(tokenizer: Tokenizer, template: ChatTemplate, messages: readonly ChatMessage[]): number[] {
+function encodeRendered(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  messages: readonly ChatMessage[],
+  variables: Readonly<Record<string, unknown>>,
+): number[] {
   const { controlTexts } = tokenizer;
   if (tokenizer.encodeGuarded === undefined || controlTexts === undefined) {
-    return tokenizer.encode(template.render(messages), true);
+    return tokenizer.encode(template.render(messages, { variables }), true);
   }
-  const guard = chooseGuard(messages.map(({ content }) => content));
+  const guard = chooseGuard([...textsOf(messages), ...textsOf(variables)]);
   if (guard === undefined) {
     throw new TokenglassError(
       'invalid-request',
@@ -58,8 +76,33 @@ function encodeRendered(tokenizer: Tokenizer, template: ChatTemplate, messages: 
     );
   }
   const control = controlGuardOf(controlTexts);
-  const guarded = messages.map((message) => ({ ...message, content: control.interrupt(message.content, guard) }));
-  return tokenizer.encodeGuarded(template.render(guarded), guard);
+  const interrupt = (text: string): string => control.interrupt(text, guard);
+  const guarded = messages.map(({ role, content, templateFields }): ChatMessage => ({
+    role,
+    content: interrupt(content),
+    ...(templateFields && { templateFields: mapTexts(templateFields, interrupt) }),
+  }));
+  return tokenizer.encodeGuarded(template.render(guarded, { variables: mapTexts(variables, interrupt) }), guard);
+}
+
+/** Every text in plain data; keys included, for templates that write them out. */
+function* textsOf(data: unknown): Generator<string> {
+  if (typeof data === 'string') yield data;
+  if (typeof data !== 'object' || data === null) return;
+  for (const [key, value] of Object.entries(data)) {
+    yield key;
+    yield* textsOf(value);
+  }
+}
+
+function mapTexts<Data>(data: Data, change: (text: string) => string): Data {
+  const map = (value: unknown): unknown => {
+    if (typeof value === 'string') return change(value);
+    if (Array.isArray(value)) return value.map(map);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), map(item)]));
+  };
+  return map(data) as Data;
 }
 
 const controlGuards = new WeakMap<readonly string[], ControlGuard>();
