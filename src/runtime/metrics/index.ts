@@ -1,9 +1,19 @@
 /** The numbers of `docs/metrics.md`, as pure functions of what was traced. */
+export { chromeTrace, type ChromeTrace, type ChromeTraceEvent, type TraceContent } from './chrome-trace.ts';
 export { DeliveryLog, deliveryMs, pageStalls, type Delivery, type PageStall } from './delivery.ts';
 export { diagnose, type Certainty, type Diagnosis, type Verdict } from './diagnosis.ts';
 export { DEVICES, findDevice, type ArithmeticFormat, type DeviceSpec } from './devices.ts';
 export { e2e, e2eResidual, modelE2e, type E2eResidual } from './e2e.ts';
 export { feelOf, ITL_FEEL, TTFT_FEEL, type Feel, type FeelThreshold } from './feel.ts';
+export {
+  GEN_AI_PROVIDER,
+  genAiMeasurements,
+  genAiSpanAttributes,
+  type Attributes,
+  type AttributeValue,
+  type GenAiMeasurement,
+  type GenAiRequest,
+} from './gen-ai-attributes.ts';
 export {
   decodeOn,
   EXAMPLE_MODELS,
@@ -49,6 +59,7 @@ export {
   type TraceSource,
 } from './trace-log.ts';
 export { ttft, ttftParts, TTFT_PARTS, type TtftParts } from './ttft.ts';
+export { UserTimingWriter, type DevToolsTrackEntry, type UserTiming, type UserTimingOptions } from './user-timing.ts';
 export {
   costPerMillionTokens,
   forecast,
