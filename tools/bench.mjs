@@ -6,6 +6,7 @@ import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { ENGINES, checkEngine } from './engines.mjs';
 import { resolveModelArgument } from './model-argument.mjs';
+import { SCENARIOS, checkScenario } from './scenarios.mjs';
 import { serveFolder } from './server.mjs';
 
 const MODELS = ['tutor (built in)', 'a path of a GGUF file or of an ONNX folder', 'a URL of either'];
@@ -23,9 +24,11 @@ const HELP = `npm run bench -- [options]
   --raw                 without the chat template
   --gpu-calls           also count WebGPU calls per decoded token
   --json FILE           write the report; - writes it, and nothing else, to standard output
-  --list                name engines and models`;
+  --scenario NAME       a named experiment instead of requests; its figures are in the JSON
+  --list                name engines, models and scenarios`;
 
-const { values: options } = parseArgs({
+const { values: options, tokens } = parseArgs({
+  tokens: true,
   options: {
     engine: { type: 'string', default: 'auto' },
     model: { type: 'string', default: 'tutor' },
@@ -40,13 +43,15 @@ const { values: options } = parseArgs({
     raw: { type: 'boolean', default: false },
     'gpu-calls': { type: 'boolean', default: false },
     json: { type: 'string' },
+    scenario: { type: 'string' },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (options.help) console.log(HELP);
-else if (options.list) console.log(`engines: ${ENGINES.join(', ')}\nmodels: ${MODELS.join('; ')}`);
+else if (options.list)
+  console.log(`engines: ${ENGINES.join(', ')}\nmodels: ${MODELS.join('; ')}\nscenarios: ${SCENARIOS.join(', ')}`);
 else await bench();
 
 function numberOption(name, text, least) {
@@ -73,6 +78,7 @@ function readWorkload() {
 async function bench() {
   const engines = options.engine.split(',').map((name) => checkEngine(name.trim()));
   const workload = readWorkload();
+  const scenario = options.scenario === undefined ? undefined : checkScenario(options.scenario);
   const quiet = options.json === '-';
   const model = resolveModelArgument(options.model);
   const server = await serveFolder(await buildDemo(), { mounts: model.mounts });
@@ -84,16 +90,33 @@ async function bench() {
     });
     await page.goto(`${server.url}bench/index.html`);
     const command = `npm run bench -- ${process.argv.slice(2).map(quote).join(' ')}`;
-    const run = { engines, model: model.url(server.url), workload, gpuCalls: options['gpu-calls'], command };
-    const { report, table } = await page.evaluate((asked) => window.tokenglassBench(asked, window.onSample), run);
+    const asked = { engines, model: model.url(server.url), command };
+    const { report, table } = scenario
+      ? await page.evaluate((run) => window.tokenglassScenario(run, window.onSample), {
+          ...asked,
+          name: scenario,
+          options: givenOptions(),
+        })
+      : await page.evaluate((run) => window.tokenglassBench(run, window.onSample), {
+          ...asked,
+          workload,
+          gpuCalls: options['gpu-calls'],
+        });
     if (quiet) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     else console.log(table);
     if (options.json && !quiet) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-    process.exitCode = report.runs.some(({ requests }) => requests.completed === 0) ? 1 : 0;
+    process.exitCode = report.runs?.some(({ requests }) => requests.completed === 0) ? 1 : 0;
   } finally {
     await browser.close();
     await server.close();
   }
+}
+
+/** Only what was on the command line: a scenario has defaults of its own. */
+function givenOptions() {
+  return Object.fromEntries(
+    tokens.flatMap((token) => (token.kind === 'option' ? [[token.name, token.value ?? true]] : [])),
+  );
 }
 
 function quote(argument) {

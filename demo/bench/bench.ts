@@ -3,6 +3,7 @@ import type { Report } from '../../src/runtime/bench/report.ts';
 import { CHAT_SLO, type Workload } from '../../src/runtime/bench/runner.ts';
 import { reportTable } from '../../src/runtime/bench/table.ts';
 import { runBench, type BenchOptions } from './run-bench.ts';
+import { runScenario } from './run-scenario.ts';
 
 declare global {
   interface Window {
@@ -11,8 +12,12 @@ declare global {
       options: BenchOptions,
       onSample?: (done: number, of: number) => void,
     ) => Promise<{ report: Report; table: string }>;
+    /** What the command line calls for `--scenario`. */
+    tokenglassScenario: typeof runScenario;
   }
 }
+
+window.tokenglassScenario = runScenario;
 
 window.tokenglassBench = async (options, onSample) => {
   const report = await runBench(options, onSample ? { onSample } : {});
