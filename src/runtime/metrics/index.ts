@@ -26,6 +26,10 @@ export { itl } from './itl.ts';
 export { LiveLatencyWindow, type LiveLatency } from './live.ts';
 export { percentile } from './percentile.ts';
 export { findPrecision, PRECISIONS, weightBytesOf, type Precision, type PrecisionId } from './precision.ts';
+export { probeCpu, type CpuProbeOptions } from './probe/cpu-probe.ts';
+export { peaksOf, type DeviceProbe, type Measurement, type ProbeField } from './probe/device-probe.ts';
+export { probeGpu, type GpuProbeOptions } from './probe/gpu-probe.ts';
+export { probeKey, probeOnce, type ProbeStore } from './probe/probe-store.ts';
 export { decodeRate, prefillRate, systemRate } from './rates.ts';
 export { EXPLAINED_WITHIN_MS, requestBreakdown, type RequestBreakdown, type StepStretch } from './request-breakdown.ts';
 export {
