@@ -91,6 +91,8 @@ export interface Usage {
   cachedTokens: number;
   /** Sampled tokens, an end token included. */
   completionTokens: number;
+  /** `cachedTokens` by where they came from; absent unless an engine with a prefix cache looked for them. */
+  cachedByTier?: { memory: number; stored: number };
 }
 
 /** What `Engine.generate` yields: one `start`, any number of `delta`, one `end`. An error or abort throws instead. */

@@ -10,7 +10,7 @@ export interface BackendCapabilities {
   maxStepTokens: number;
   /** Steps that may be in flight at once (1: each step's result is awaited before the next is given). */
   runAhead: number;
-  /** KV can be exported and imported by block. */
+  /** KV can be exported and imported by block: {@link Backend.kv} is there. */
   kvExport: boolean;
   /** Largest n for log-probabilities of the n most likely tokens; 0: none. */
   logprobs: number;
@@ -67,6 +67,54 @@ export interface StepResult {
   trace: StepTrace;
 }
 
+/** Tokens of a block of KV: what is kept, shared, exported and imported is whole blocks. */
+export const KV_BLOCK_TOKENS = 32;
+
+/** A block of KV that the backend keeps although its sequence may be gone; made and understood by that backend only. */
+export interface HeldKvBlock {
+  /** Bytes that it takes where it lies. */
+  readonly bytes: number;
+}
+
+/** KV that outlives its sequence: kept where it was computed, or as bytes that may be stored and come back in another process. */
+export interface BackendKv {
+  /** Precision and layout of a block's bytes. Bytes fit backends with the same format and model fingerprint, and no others. */
+  readonly format: string;
+  /** Bytes of an exported block. */
+  readonly blockBytes: number;
+
+  /**
+   * Keeps blocks `start` to before `end` (counted in blocks) of a sequence, as they are after the steps already given. The sequence may be
+   * closed as soon as this was called.
+   * @throws RangeError for blocks that the sequence does not have in full
+   */
+  hold(sequence: SequenceId, start: number, end: number): Promise<HeldKvBlock[]>;
+
+  /** Copies of the bytes of held blocks, which stay held. Blocks given here may be released before it resolves. */
+  read(blocks: readonly HeldKvBlock[]): Promise<Uint8Array<ArrayBuffer>[]>;
+
+  /** Gives held blocks up; sequences that use them go on. */
+  release(blocks: readonly HeldKvBlock[]): void;
+
+  /**
+   * Gives an empty sequence the KV of `tokens`: blocks that follow each other from its beginning. It then goes on as if it had computed them,
+   * of which the first `promptTokens` as prompt. Resolves to the blocks, all held: those that were given as bytes newly so.
+   * @throws RangeError if the sequence is not empty, or blocks and tokens do not fit together or this model
+   */
+  restore(
+    sequence: SequenceId,
+    tokens: readonly number[],
+    blocks: readonly (HeldKvBlock | Uint8Array<ArrayBuffer>)[],
+    promptTokens: number,
+  ): Promise<HeldKvBlock[]>;
+
+  /**
+   * Set by the owner of held blocks, where these lie in memory that sequences need too: called when a step finds none left. To release one or
+   * more held blocks and give true, or to give false if there are none.
+   */
+  onMemoryNeeded?: () => boolean;
+}
+
 /**
  * Tokens to tokens: runs a batch of steps for sequences and samples. Knows no requests, no text and no stop rules.
  *
@@ -102,6 +150,9 @@ export interface Backend {
 
   /** Tokens whose KV the sequence holds, steps in flight included. */
   sequenceLength(sequence: SequenceId): number;
+
+  /** Keeping and giving back KV by block; absent where `capabilities.kvExport` is false. */
+  readonly kv?: BackendKv;
 
   /** Waits for pending steps, then frees everything. */
   dispose(): Promise<void>;

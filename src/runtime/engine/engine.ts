@@ -1,5 +1,6 @@
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
+import type { PrefixCache } from '../../shared/prefix-cache.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 
 /** Events that an engine emits while it works. */
@@ -25,6 +26,8 @@ export interface EngineMetrics {
 export interface Engine extends AsyncDisposable {
   readonly info: EngineInfo;
   readonly metrics: EngineMetrics;
+  /** Absent for an engine without one: its backend cannot export KV, or it was turned off. */
+  readonly prefixCache?: PrefixCache;
 
   /**
    * Generates an answer. The request is queued when this is called, not when iteration begins; a second request waits for

@@ -1,10 +1,12 @@
 import type { Clock } from '../../shared/clock.ts';
 import { abortError, isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import { EventQueue } from '../../shared/event-queue.ts';
-import type { GenerateRequest, TokenEvent } from '../../shared/generation.ts';
+import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
+import type { PrefillResult, PrefixCache } from '../../shared/prefix-cache.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Backend } from '../backends/backend.ts';
+import { KvCache, type KvCacheOptions } from '../kv/kv-cache.ts';
 import type { PromptInput } from '../text/encode-prompt.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
@@ -13,6 +15,7 @@ import { contextOverflow } from './context-overflow.ts';
 import type { Engine, EngineMetrics } from './engine.ts';
 import { MetricsEmitter } from './metrics-emitter.ts';
 import { OutputText } from './output-text.ts';
+import { EnginePrefixCache } from './prefix-cache.ts';
 import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
 import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
@@ -34,12 +37,16 @@ export interface LocalEngineParts {
   isHidden?: () => boolean;
   /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */
   drawSeed?: () => number;
+  /** Keeps KV for later requests, if the backend can export it. @default nothing is kept */
+  prefixCache?: Omit<KvCacheOptions, 'backend' | 'now'>;
 }
 
 /** Our own loop over a {@link Backend}. @see Engine for what it promises */
 export class LocalEngine implements Engine {
   readonly info: EngineInfo;
   readonly metrics: EngineMetrics;
+  readonly prefixCache?: PrefixCache;
+  readonly #cache: KvCache | undefined;
   readonly #parts: LocalEngineParts;
   readonly #limits: RequestLimits;
   readonly #emitter = new MetricsEmitter();
@@ -62,11 +69,14 @@ export class LocalEngine implements Engine {
       contextTokens: model.contextTokens,
       maxLogprobs: capabilities.logprobs,
     };
+    this.#cache = createKvCache(parts);
+    if (this.#cache) this.prefixCache = this.#createPrefixCache(this.#cache);
     this.#scheduler = new Scheduler({
       backend,
       now: () => clock.now(),
       onStep: (step) => this.#emitter.emit('step', () => step),
       onLost: (error) => (this.#ended ??= error),
+      ...(this.#cache && { cache: this.#cache }),
     });
   }
 
@@ -118,6 +128,7 @@ export class LocalEngine implements Engine {
     const error = new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one');
     this.#ended = error;
     this.#scheduler.end(error);
+    await this.#cache?.close();
     await this.#parts.backend.dispose();
     for (const report of [...this.#unreported]) report();
   }
@@ -130,6 +141,41 @@ export class LocalEngine implements Engine {
     } catch (error) {
       return { error: isTokenglassError(error) ? error : invalid('request', 'cannot be read', 'give plain data') };
     }
+  }
+
+  #createPrefixCache(cache: KvCache): PrefixCache {
+    return new EnginePrefixCache({
+      cache,
+      tokenizer: this.#parts.tokenizer,
+      encode: async (messages) => {
+        if (this.#ended) throw this.#ended;
+        const input = validateInput({ messages }, this.#limits);
+        return 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
+      },
+      prefill: (messages, signal) => this.#prefill(messages, signal),
+      onClear: () => Promise.resolve(),
+    });
+  }
+
+  /** A request like any other, of one token that nobody sees; the metrics are not told of it. */
+  async #prefill(messages: readonly ChatMessage[], signal?: AbortSignal): Promise<PrefillResult> {
+    const onAbort = (): void => this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
+    const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort, ...(signal && { signal }) });
+    const checked = this.#check({ messages, maxTokens: 1, sampling: { temperature: 0 } });
+    if ('error' in checked) throw checked.error;
+    const { clock } = this.#parts;
+    const sequence = new Sequence({
+      record: new TraceRecord('prefill', clock.now(), clock, () => false),
+      queue,
+      prepare: () => this.#prepare(checked),
+      onEnded: () => signal?.removeEventListener('abort', onAbort),
+    });
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#scheduler.enqueue(sequence);
+    let result: PrefillResult = { promptTokens: 0, cachedTokens: 0 };
+    for await (const event of queue) if (event.type === 'end') result = event.usage;
+    return { promptTokens: result.promptTokens, cachedTokens: result.cachedTokens };
   }
 
   async #prepare(checked: CheckedRequest): Promise<SequencePlan> {
@@ -174,6 +220,12 @@ function tailOf(promptTokens: readonly number[], tokenizer: Tokenizer): string {
   const decoder = createTokenDecoder(tokenizer, { continuesText: true });
   const pieces = promptTokens.slice(-TAIL_TOKENS).map((id) => decoder.push(id));
   return (pieces.join('') + decoder.flush()).replace(/^\ufffd+/, '');
+}
+
+function createKvCache({ backend, prefixCache, clock }: LocalEngineParts): KvCache | undefined {
+  const { kv } = backend;
+  if (!kv || !prefixCache) return undefined;
+  return new KvCache({ ...prefixCache, backend: Object.assign(backend, { kv }), now: () => clock.now() });
 }
 
 /** An engine from parts that are loaded already. @see LocalEngineParts */

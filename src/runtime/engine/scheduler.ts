@@ -1,6 +1,6 @@
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { StepTrace } from '../../shared/trace.ts';
-import type { Backend, SequenceId, StepResult, StepRow } from '../backends/backend.ts';
+import type { Backend, SequenceId, SequenceOptions, StepResult, StepRow } from '../backends/backend.ts';
 import type { Sequence } from './sequence.ts';
 import { TaskTurns } from './task-turns.ts';
 
@@ -12,11 +12,19 @@ export interface SchedulerOptions {
   onLost: (error: Error) => void;
   /** Sequences that run at the same time; the others wait in order. @default 1 */
   maxRunning?: number;
-  /**
-   * What becomes of the KV of a completed or aborted sequence. To keep it, truncate it first to the smaller of `keepLength` and its
-   * length: steps that ran ahead of the stop have appended more. A failed sequence is always closed. @default it is closed
-   */
-  release?: (id: SequenceId, keepLength: number) => void;
+  /** Where KV is found when a sequence begins, and kept when it was completed or aborted. @default all is computed */
+  cache?: SchedulerCache;
+}
+
+/** The prefix cache, as the scheduler sees it. */
+export interface SchedulerCache {
+  /** Gives an empty sequence what is cached of the beginning of `tokens`, never all of them, and resolves to how many that are. */
+  restore(
+    id: SequenceId,
+    request: { tokens: readonly number[]; promptTokens: number },
+  ): Promise<{ memoryTokens: number; storedTokens: number }>;
+  /** Keeps the KV of a sequence that begins with `tokens` and is closed right after; steps that ran ahead of its stop may have appended more. */
+  keep(id: SequenceId, tokens: readonly number[]): void;
 }
 
 /** A step that was given to the backend. */
@@ -100,11 +108,33 @@ export class Scheduler {
       this.#running.add(sequence);
       try {
         const options = await sequence.start();
-        if (options) sequence.opened(this.#backend.openSequence(options));
+        if (options) await this.#open(sequence, options);
       } catch (error) {
         this.cancel(sequence, 'failed', error);
       }
     }
+  }
+
+  async #open(sequence: Sequence, options: SequenceOptions): Promise<void> {
+    const { cache } = this.#options;
+    const tokens = sequence.prompt;
+    let id = this.#backend.openSequence(options);
+    if (!cache) {
+      sequence.opened(id);
+      return;
+    }
+    let cached = { memory: 0, stored: 0 };
+    try {
+      const { memoryTokens, storedTokens } = await cache.restore(id, { tokens, promptTokens: tokens.length });
+      cached = { memory: memoryTokens, stored: storedTokens };
+    } catch {
+      // The answer does not need the cache: begin again with a sequence that is surely empty.
+      this.#backend.closeSequence(id);
+      if (sequence.hasEnded) return;
+      id = this.#backend.openSequence(options);
+    }
+    if (sequence.hasEnded) this.#backend.closeSequence(id);
+    else sequence.opened(id, cached);
   }
 
   #giveSteps(): void {
@@ -191,8 +221,8 @@ export class Scheduler {
     sequence.backendId = undefined;
     if (id === undefined) return;
     try {
-      if (this.#options.release && sequence.outcome !== 'failed') this.#options.release(id, sequence.keepLength);
-      else this.#backend.closeSequence(id);
+      if (sequence.outcome !== 'failed') this.#options.cache?.keep(id, sequence.tokens);
+      this.#backend.closeSequence(id);
     } catch (cause) {
       this.#lose(new TokenglassError('internal', 'Cannot go on: a sequence could not be closed', { cause }));
     }

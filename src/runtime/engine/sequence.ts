@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import type { EventQueue } from '../../shared/event-queue.ts';
-import type { FinishReason, OutputToken, TokenEvent } from '../../shared/generation.ts';
+import type { FinishReason, OutputToken, TokenEvent, Usage } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
 import type { OutputText } from './output-text.ts';
@@ -48,9 +48,10 @@ export class Sequence {
   /** Prompt tokens given to the backend. */
   #givenPrompt = 0;
   #prefillsInFlight = 0;
+  /** Output ids whose results are there. */
+  readonly #output: number[] = [];
   /** Samples asked of the backend, those in flight included; at most `maxTokens`. */
   #givenSamples = 0;
-  #outputTokens = 0;
 
   constructor({ record, queue, prepare, onEnded }: SequenceOptionsBag) {
     this.#record = record;
@@ -68,9 +69,9 @@ export class Sequence {
     return this.#outcome;
   }
 
-  /** Prompt and output tokens; what steps that ran ahead of a stop have appended to the KV lies beyond. */
-  get keepLength(): number {
-    return this.#givenPrompt + this.#outputTokens;
+  /** Prompt and output tokens given so far; what steps that ran ahead of a stop have appended to the KV lies beyond. */
+  get tokens(): number[] {
+    return [...(this.#plan?.promptTokens.slice(0, this.#givenPrompt) ?? []), ...this.#output];
   }
 
   /** Off the queue: tokenizes. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
@@ -85,15 +86,25 @@ export class Sequence {
     return plan.options;
   }
 
-  /** The backend has opened the sequence. */
-  opened(id: SequenceId): void {
+  /** What is to be looked up in the prefix cache. */
+  get prompt(): readonly number[] {
+    return this.#plan?.promptTokens ?? [];
+  }
+
+  /**
+   * The backend has opened the sequence.
+   * @param cached prompt tokens that it has KV of already; absent where no cache was looked up
+   */
+  opened(id: SequenceId, cached?: NonNullable<Usage['cachedByTier']>): void {
     this.backendId = id;
+    if (cached) this.#record.cacheReady(cached);
+    this.#givenPrompt = cached ? cached.memory + cached.stored : 0;
     const { promptTokens, promptTail } = this.#plan!;
     this.#queue.push({
       type: 'start',
       requestId: this.#record.requestId,
       promptTokens: promptTokens.length,
-      cachedTokens: 0,
+      cachedTokens: this.#givenPrompt,
       ...(promptTail !== undefined && { promptTail }),
     });
   }
@@ -140,7 +151,7 @@ export class Sequence {
     if (result?.token === undefined)
       throw new TokenglassError('internal', 'Cannot go on: the backend gave no token for a row that asked for one');
     const { token: id, logprob, topLogprobs } = result;
-    this.#outputTokens += 1;
+    this.#output.push(id);
     this.#record.token(atMs);
     const { stopIds, text, maxTokens, tokenBytes } = this.#plan!;
     const token: OutputToken = {
@@ -160,7 +171,7 @@ export class Sequence {
     const match = text.push(id);
     this.#delta(match.text, [token]);
     if (match.stopString !== undefined) this.#complete('stop', match.stopString);
-    else if (this.#outputTokens >= maxTokens) this.#complete('length');
+    else if (this.#output.length >= maxTokens) this.#complete('length');
   }
 
   #delta(text: string, tokens: readonly OutputToken[]): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts';
+import type { Usage } from '../../shared/generation.ts';
 import type { StepTrace, RequestMarks, RequestTrace } from '../../shared/trace.ts';
 
 /** Collects what {@link RequestTrace} says of one request, stamp by stamp. */
@@ -9,7 +10,7 @@ export class TraceRecord {
   readonly #marks: RequestMarks;
   readonly #tokenTimesMs: number[] = [];
   #promptTokens = 0;
-  #cachedTokens = 0;
+  #cached: Usage['cachedByTier'];
   #prefillMs: number | undefined;
   #prefillEndedMs = -Infinity;
   #seed: number | undefined;
@@ -31,6 +32,12 @@ export class TraceRecord {
   tokenized(promptTokens: number): void {
     this.#marks.tokenizedMs = this.#clock.now();
     this.#promptTokens = promptTokens;
+  }
+
+  /** The prefix cache was looked up, and the sequence has the KV that was found. */
+  cacheReady(cached: NonNullable<Usage['cachedByTier']>): void {
+    this.#marks.cacheReadyMs = this.#clock.now();
+    this.#cached = cached;
   }
 
   /** @param seed absent for greedy decoding */
@@ -78,8 +85,9 @@ export class TraceRecord {
       marks: { ...this.#marks },
       usage: {
         promptTokens: this.#promptTokens,
-        cachedTokens: this.#cachedTokens,
+        cachedTokens: this.#cached ? this.#cached.memory + this.#cached.stored : 0,
         completionTokens: this.#tokenTimesMs.length,
+        ...(this.#cached && { cachedByTier: this.#cached }),
       },
       tokenTimesMs: [...this.#tokenTimesMs],
       ...(this.#prefillMs !== undefined && { prefillMs: this.#prefillMs }),

@@ -4,6 +4,7 @@ import type {
   Backend,
   BackendCapabilities,
   BackendInfo,
+  BackendKv,
   SequenceId,
   SequenceOptions,
   StepResult,
@@ -11,6 +12,7 @@ import type {
   StepRowResult,
 } from '../../backends/backend.ts';
 import { BYTE_VOCAB_SIZE } from './byte-tokenizer.ts';
+import { FakeKv } from './fake-kv.ts';
 import { hashedToken, type History, type NextToken } from './next-token.ts';
 
 export interface FakeBackendOptions {
@@ -28,6 +30,8 @@ export interface FakeBackendOptions {
   failStep?: (step: number) => Error | undefined;
   /** @default one that stands still */
   clock?: Clock;
+  /** Other weights have another one. @default 'fake' */
+  fingerprint?: string;
   /** Called as a step ends, before its result is there: where a test moves its clock on. */
   onStepEnd?: (rows: readonly StepRow[]) => void;
 }
@@ -58,6 +62,8 @@ const CAPABILITIES: BackendCapabilities = {
 export class FakeBackend implements Backend {
   readonly info: BackendInfo;
   readonly lost: Promise<Error>;
+  /** There with `capabilities.kvExport`. */
+  readonly kv?: BackendKv & FakeKv;
   /** Rows of every step given, in order. */
   readonly given: (readonly StepRow[])[] = [];
   readonly #options: FakeBackendOptions;
@@ -89,10 +95,11 @@ export class FakeBackend implements Backend {
         parameters: 0,
         weightBytes: 0,
         kvBytesPerToken: 0,
-        fingerprint: 'fake',
+        fingerprint: options.fingerprint ?? 'fake',
       },
       capabilities: { ...CAPABILITIES, ...options.capabilities },
     };
+    if (this.info.capabilities.kvExport) this.kv = new FakeKv((id) => this.#sequence(id));
   }
 
   /** Sequences that were opened and not closed. */
