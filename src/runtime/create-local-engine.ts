@@ -8,8 +8,10 @@ import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { createEngineFromParts } from './engine/local-engine.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
-import { resolveModel, type ResolvedModel } from './models/catalog.ts';
+import { resolveModel, type ModelSpec, type ResolvedModel } from './models/catalog.ts';
 import type { GgufHeader } from './models/gguf/header.ts';
+import { memoryLimit } from './models/fit-check.ts';
+import { beginLoad } from './models/load-session.ts';
 
 /** Where files lie that are not the model's, for pages whose bundler does not find them. */
 export interface EngineAssets extends OrtAssets {
@@ -18,8 +20,11 @@ export interface EngineAssets extends OrtAssets {
 }
 
 export interface LocalEngineOptions {
-  /** `tutor` (built in), the URL of a `.gguf` file, or that of a folder in the layout of onnx-community repositories. */
-  model: string;
+  /**
+   * `tutor` (built in); the URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
+   * `hf:owner/name[@revision][/file.gguf]`; or `{ files }` that a person has chosen.
+   */
+  model: ModelSpec;
   /** @default 'auto': WebGPU on a real GPU, else WASM */
   engine?: EngineName;
   assets?: EngineAssets;
@@ -29,6 +34,12 @@ export interface LocalEngineOptions {
   threads?: number;
   /** Where adapters come from (not over the edge of a worker). @default `navigator.gpu` */
   gpu?: GPU;
+  /** Keep what is downloaded in IndexedDB, for the next load to need no network. @default true, where there is IndexedDB */
+  store?: boolean;
+  /** Ask the host whether stored files have changed, and download them anew if so. @default false, but true for a URL on this machine */
+  update?: boolean;
+  /** Mirror of the Hub, and an access token for `hf:` models (neither stored nor logged). */
+  hub?: { baseUrl?: string; token?: string };
   onProgress?: (progress: LoadProgress) => void;
   /** Ends the load. */
   signal?: AbortSignal;
@@ -47,7 +58,7 @@ interface Loaded {
  *   `insecure-context`, `unsupported`, `device-lost`, `numeric-fault`, `watchdog`; `AbortError` once `signal` is aborted
  */
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
-  const model = resolveModel(options.model, options.assets);
+  const model = resolveModel(options.model, { ...options.assets, ...(options.hub && { hub: options.hub }) });
   const formats = { gguf: model.gguf !== undefined, onnx: model.onnx };
   const choices = chooseEngines(options.engine ?? 'auto', await probe(options), formats);
   let failure = '';
@@ -79,8 +90,17 @@ async function load(
   model: ResolvedModel,
   engine: EngineChoice['engine'],
 ): Promise<Loaded> {
-  if (engine === 'webgpu') return loadGguf(options, model);
-  return loadOnnx(options, model, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
+  const { store, update, onProgress, signal } = options;
+  const memoryBytes = memoryLimit(engine === 'onnx-wasm');
+  const session = await beginLoad(model.source, { store, update, onProgress, signal, memoryBytes });
+  const stored = { ...model, source: session.source };
+  const told = { ...options, ...(session.onProgress && { onProgress: session.onProgress }) };
+  try {
+    if (engine === 'webgpu') return await loadGguf(told, stored);
+    return await loadOnnx(told, stored, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
+  } finally {
+    await session.end();
+  }
 }
 
 async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedModel): Promise<Loaded> {

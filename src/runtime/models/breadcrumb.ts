@@ -37,12 +37,14 @@ export async function leaveBreadcrumb(store: ModelStore, model: string): Promise
 /**
  * Loads that never ended, the latest first; each is told once. A page asks at its start, before it loads a model again that may have
  * been too much for the device. A tab that was closed in the middle of a load is told too: from the outside it looks the same.
+ *
+ * @param only of this model; the others stay to be told
  */
-export async function takeInterruptedLoads(store: ModelStore): Promise<InterruptedLoad[]> {
+export async function takeInterruptedLoads(store: ModelStore, only?: string): Promise<InterruptedLoad[]> {
   const { internals } = store;
   const { database } = internals;
   try {
-    const rows = await database.listLoading();
+    const rows = (await database.listLoading()).filter(({ model }) => only === undefined || model === only);
     const held = rows.length === 0 ? new Set() : await internals.heldLockNames();
     const left = rows.filter(({ id }) => !held.has(LOCK_PREFIX + id));
     for (const { id } of left) await database.deleteLoading(id);

@@ -19,6 +19,36 @@ describe('resolveModel', () => {
     for (const relative of ['./models/m/', '../m', '/models/m']) expect(resolveModel(relative).onnx).to.equal(true);
   });
 
+  it('resolveModel: hf: names a model of the Hub, with a revision, a file, or a part of its name', () => {
+    expect(resolveModel('hf:org/name').source).to.include({ id: 'org/name', kind: 'hub', revision: 'main' });
+    expect(resolveModel('hf:org/name').onnx).to.equal(true);
+    expect(resolveModel('hf:org/name').gguf).to.equal(undefined);
+    const pinned = resolveModel('hf:org/na.me@refs/pr/3/sub/model-Q4_0.gguf');
+    expect(pinned.source).to.include({ id: 'org/na.me', revision: 'refs/pr/3' });
+    expect(pinned).to.include({ onnx: false, gguf: 'sub/model-Q4_0.gguf' });
+    expect(resolveModel('hf:org/name@v2').source.revision).to.equal('v2');
+    expect(resolveModel('hf:org/name/Q4_K_M').gguf).to.equal('*Q4_K_M*.gguf');
+    for (const wrong of ['hf:', 'hf:org', 'hf:../..', 'hf:org/name@'])
+      expect(() => resolveModel(wrong), wrong).to.throw().with.property('code', 'model-not-found');
+  });
+
+  it('resolveModel: chosen files are a GGUF file or the folder of an ONNX model', () => {
+    const gguf = resolveModel({ files: [new File([], 'README.md'), new File([], 'm.gguf')] });
+    expect(gguf).to.include({ gguf: 'm.gguf', onnx: false });
+    expect(gguf.source).to.include({ id: 'm.gguf', kind: 'file' });
+    const shards = ['m-00002-of-00002.gguf', 'm-00001-of-00002.gguf'].map((name) => new File([], name));
+    expect(resolveModel({ files: shards }).gguf).to.equal('m-00001-of-00002.gguf');
+    const file = new File([], 'x');
+    const folder = resolveModel({
+      files: ['mine/config.json', 'mine/onnx/model_q4.onnx'].map((path) => ({ path, file })),
+    });
+    expect([folder.gguf, folder.onnx]).to.deep.equal([undefined, true]);
+    expect(folder.source.id).to.equal('mine');
+    expect(() => resolveModel({ files: [file] }))
+      .to.throw(/choose the folder/)
+      .with.property('code', 'model-not-found');
+  });
+
   it('resolveModel: any other name is model-not-found, and the message says what there is', () => {
     for (const name of ['', 'tutr', 'onnx-community/some-model', 'C:'])
       expect(() => resolveModel(name), name)

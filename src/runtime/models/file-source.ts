@@ -8,13 +8,18 @@ export interface NamedFile {
   file: File;
 }
 
+export interface FileSource extends ModelSource {
+  readonly kind: 'file';
+  readonly paths: readonly string[];
+}
+
 /**
  * Files that a person has chosen or dropped: one `.gguf` file, or the files of a folder (`<input webkitdirectory>`, or {@link collectFiles}).
  * They are read where they lie, and stored nowhere. The name of a folder that all have in common is left out of their paths.
  *
  * @throws TypeError if there are none
  */
-export function createFileSource(files: readonly (File | NamedFile)[]): ModelSource {
+export function createFileSource(files: readonly (File | NamedFile)[]): FileSource {
   if (files.length === 0) throw new TypeError('Cannot make a source of no files: give at least one');
   const named = files.map((each) =>
     each instanceof File ? { path: each.webkitRelativePath || each.name, file: each } : each,
@@ -26,6 +31,7 @@ export function createFileSource(files: readonly (File | NamedFile)[]): ModelSou
   return {
     id,
     kind: 'file',
+    paths,
     // async, so that an unknown path rejects
     // eslint-disable-next-line @typescript-eslint/require-await
     async open(path, { start = 0, end, signal } = {}) {

@@ -47,6 +47,19 @@ export function checkFit(needs: ModelNeeds, limits: DeviceLimits): void {
   }
 }
 
+/**
+ * Bytes that a model may take here, as far as can be told without trying: the memory of the device, where it has less than 8 GiB
+ * (browsers say no more than that), and on WASM the 4 GiB of a 32-bit address space.
+ *
+ * @returns undefined if no limit is known
+ */
+export function memoryLimit(isWasm: boolean): number | undefined {
+  const { deviceMemory } = (globalThis as { navigator?: { deviceMemory?: number } }).navigator ?? {};
+  const memory = deviceMemory !== undefined && deviceMemory < 8 ? deviceMemory * 2 ** 30 : Infinity;
+  const bytes = Math.min(memory, isWasm ? 2 ** 32 : Infinity);
+  return bytes === Infinity ? undefined : bytes;
+}
+
 /** Name of the largest model of the catalog that is smaller than `model` and takes at most `availableBytes`; undefined if there is none. */
 export function smallerModel(model: string, availableBytes = Infinity): string | undefined {
   const ownBytes = CATALOG.find(({ name }) => name === model)?.neededBytes ?? Infinity;

@@ -121,6 +121,8 @@ async function* readThrough(
       if (known.totalBytes === undefined || at === known.totalBytes) return;
       broken = endedEarly(path, at, known.totalBytes);
     } catch (error) {
+      // A connection may break when the last byte has come.
+      if (at === known.totalBytes && isTokenglassError(error, 'network')) return;
       broken = error;
     } finally {
       void reader.cancel().catch(() => undefined);

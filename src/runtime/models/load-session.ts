@@ -1,0 +1,123 @@
+import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
+import { leaveBreadcrumb, takeInterruptedLoads, type InterruptedLoad } from './breadcrumb.ts';
+import { checkFit } from './fit-check.ts';
+import type { ModelSource } from './source.ts';
+import { createModelStore, hasIndexedDb } from './store/model-store.ts';
+import { storedSource } from './stored-source.ts';
+
+export interface LoadSessionOptions {
+  /** Keep downloaded files in the weight store of this origin. @default true, where there is IndexedDB */
+  store?: boolean | undefined;
+  /** Ask the host whether stored files have changed. @default false, but true for a host on this machine, where files change under one URL */
+  update?: boolean | undefined;
+  onProgress?: ((progress: LoadProgress) => void) | undefined;
+  signal?: AbortSignal | undefined;
+  /** Bytes that all weights together may take; a larger model is refused before its body is fetched. */
+  memoryBytes?: number | undefined;
+}
+
+/** What surrounds one load of a model. */
+export interface LoadSession {
+  /** To be loaded from. */
+  source: ModelSource;
+  /** To be given to the backend: adds what it cannot know (rate, time left, warnings) and passes on. */
+  onProgress?: (progress: LoadProgress) => void;
+  /** To be called when the load has ended, in success or failure; never rejects. */
+  end(): Promise<void>;
+}
+
+/**
+ * Puts the weight store in front of a source that fetches, checks the size of what is fetched, and marks the load so that a tab that it kills
+ * can be told at the next start. Sources that are on the device anyway are passed through.
+ */
+export async function beginLoad(source: ModelSource, options: LoadSessionOptions): Promise<LoadSession> {
+  const { store: isWanted = true, onProgress, signal, update = source.kind === 'url' && isLocal(source.id) } = options;
+  const isFetched = source.kind === 'url' || source.kind === 'hub';
+  if (!isFetched || !isWanted || !hasIndexedDb()) {
+    return { source, ...(onProgress && { onProgress }), end: () => Promise.resolve() };
+  }
+  const store = createModelStore();
+  const progress = new MergedProgress(source.id, onProgress);
+  const [interrupted] = await takeInterruptedLoads(store, source.id);
+  if (interrupted) progress.warn(interruptedWarning(interrupted));
+  const removeBreadcrumb = await leaveBreadcrumb(store, source.id);
+  let weightBytes = 0;
+  return {
+    source: storedSource(source, {
+      store,
+      onProgress: (event) => progress.fromStore(event),
+      beforeDownload: ({ totalBytes = 0 }) => {
+        weightBytes += totalBytes;
+        const { memoryBytes } = options;
+        checkFit({ model: source.id, weightBytes }, memoryBytes === undefined ? {} : { memoryBytes });
+      },
+      ...(signal && { signal }),
+      update,
+    }),
+    onProgress: (event) => progress.fromBackend(event),
+    async end() {
+      await removeBreadcrumb();
+      store.close();
+    },
+  };
+}
+
+function isLocal(url: string): boolean {
+  const page = typeof location === 'undefined' ? undefined : location.href;
+  if (!URL.canParse(url, page)) return false;
+  const { hostname } = new URL(url, page);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
+}
+
+/** Backends say how far a load is; the store knows the rate, and what went wrong in storing. */
+class MergedProgress {
+  readonly #id: string;
+  readonly #onProgress: ((progress: LoadProgress) => void) | undefined;
+  #store: LoadProgress | undefined;
+  #warning: LoadWarning | undefined;
+
+  constructor(id: string, onProgress: ((progress: LoadProgress) => void) | undefined) {
+    this.#id = id;
+    this.#onProgress = onProgress;
+  }
+
+  fromStore(event: LoadProgress): void {
+    const isNews = event.label !== this.#store?.label || event.warning !== this.#store.warning;
+    this.#store = event;
+    this.#warning = event.warning ?? this.#warning;
+    if (isNews) this.#tell(event);
+  }
+
+  fromBackend(event: LoadProgress): void {
+    if (event.phase !== 'download') {
+      this.#tell(event);
+      return;
+    }
+    const { storedBytes, bytesPerSecond } = this.#store ?? {};
+    const leftBytes = event.totalBytes === undefined ? undefined : event.totalBytes - event.loadedBytes;
+    this.#tell({
+      ...event,
+      ...(storedBytes !== undefined && { storedBytes }),
+      ...(bytesPerSecond !== undefined && { bytesPerSecond }),
+      ...(bytesPerSecond !== undefined && leftBytes !== undefined && { secondsLeft: leftBytes / bytesPerSecond }),
+    });
+  }
+
+  warn(warning: LoadWarning): void {
+    this.#warning = warning;
+    this.#tell({ phase: 'download', loadedBytes: 0, label: `Loading ${this.#id}` });
+  }
+
+  #tell(event: LoadProgress): void {
+    this.#onProgress?.({ ...event, ...(this.#warning && { warning: this.#warning }) });
+  }
+}
+
+function interruptedWarning({ model, smallerModel }: InterruptedLoad): LoadWarning {
+  const advice = smallerModel === undefined ? '' : ` "${smallerModel}" is smaller.`;
+  return {
+    code: 'interrupted-load',
+    message: `The last load of ${model} never ended: the tab was closed, or the model was too large for this device.${advice}`,
+    ...(smallerModel !== undefined && { smallerModel }),
+  };
+}
