@@ -41,6 +41,8 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
   maxStepTokens?: number;
   /** Bytes on the device that weights, KV and scratch may take. @default no limit but those of single buffers */
   memoryBudgetBytes?: number;
+  /** How chunks are computed; see `ModelPlanOptions`. @default `tiled` on hardware, `rows` on a software adapter */
+  chunks?: 'tiled' | 'rows';
   /** Measure `gpuMs` of each step, where the device can. @default true */
   timestamps?: boolean;
   /** Called with the header once it is read, before the weights: the tokenizer is made of it. */
@@ -146,6 +148,12 @@ async function load(
   });
 }
 
+/** Row counts that fused steps are made for: up to the batch; by-row chunks take 8 at a time, and a software adapter compiles slowly. */
+function fusedRowsFor(maxBatch: number, chunks: 'tiled' | 'rows'): number[] {
+  if (chunks === 'rows') return [1, 8];
+  return FUSED_ROWS.filter((_, i) => i === 0 || FUSED_ROWS[i - 1]! < maxBatch);
+}
+
 interface Loaded {
   header: GgufHeader;
   description: ModelDescription;
@@ -165,7 +173,8 @@ async function assemble(
   const { config } = description;
   const { maxBatch, maxStepTokens, slots } = sizes;
   const { contextTokens, kvBlocks } = memory;
-  const fusedRows = FUSED_ROWS.filter((_, i) => i === 0 || FUSED_ROWS[i - 1]! < maxBatch);
+  const chunks = options.chunks ?? (gpu.abilities.unroll ? 'tiled' : 'rows');
+  const fusedRows = fusedRowsFor(maxBatch, chunks);
   const batchRows = fusedRows.at(-1)!;
   const layout = stepLayout({ maxBatch: batchRows, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
   const buffers = await withErrorScopes(device, 'room for the KV cache', () =>
@@ -195,10 +204,11 @@ async function assemble(
     matrices: loaded.matrices,
     buffers,
     layout,
-    tile: ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m),
+    tile: ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m, gpu.abilities),
   };
   const plan = await ModelPlan.create(parts, {
     fusedRows,
+    chunks,
     tileRows: 32,
     splits: contextTokens > SPLIT_TOKENS,
     sampler,

@@ -8,7 +8,8 @@ export type TemplateValues = Readonly<Record<string, number | boolean>>;
  * carried out, so that the driver gets straight code without branches on constants:
  *
  * - `//#if NAME`, `//#if !NAME`, `//#else`, `//#endif`: by the truth of a value (a number other than 0 is true);
- * - `//#unroll v COUNT` ... `//#endunroll`: repeats the lines with `$v` replaced by 0 .. COUNT-1 (a value's name or a number);
+ * - `//#unroll v COUNT` ... `//#endunroll`: repeats the lines with `$v` replaced by 0 .. COUNT-1 (a value's name or a number),
+ *   and `$(v+NAME)` by that plus a value;
  * - `//#repeat v COUNT` ... `//#endrepeat`: a loop over the u32 `v`; with the value UNROLL straight code instead, for drivers that
  *   are fast to compile and slow to unroll. (SwiftShader takes a second for a kernel of a few hundred lines.)
  *
@@ -45,7 +46,7 @@ function expand(lines: readonly string[], values: TemplateValues): string[] {
       const count = /^\d+$/.test(limit) ? Number(limit) : Number(lookUp(values, limit));
       const body = expand(lines.slice(at + 1, end), values);
       if (directive === '//#unroll') {
-        for (let i = 0; i < count; i++) out.push(...body.map((inner) => inner.replaceAll(`$${name}`, String(i))));
+        for (let i = 0; i < count; i++) out.push(...body.map((inner) => substitute(inner, name, i, values)));
       } else if (lookUp(values, 'UNROLL')) {
         for (let i = 0; i < count; i++) out.push(`{ const ${name} = ${i}u;`, ...body, '}');
       } else out.push(`for (var ${name} = 0u; ${name} < ${count}u; ${name}++) {`, ...body, '}');
@@ -53,6 +54,13 @@ function expand(lines: readonly string[], values: TemplateValues): string[] {
     } else out.push(line);
   }
   return out;
+}
+
+function substitute(line: string, name: string, i: number, values: TemplateValues): string {
+  const sums = new RegExp(`\\$\\(${name}\\+(\\w+)\\)`, 'g');
+  return line
+    .replace(sums, (_, added: string) => String(i + Number(lookUp(values, added))))
+    .replaceAll(`$${name}`, String(i));
 }
 
 /** Index of the line that closes the block opened at `start`. */

@@ -55,10 +55,12 @@ export async function createAttentionSteps(parts: PlanParts, splits: boolean): P
         ...(headNorm && { headNorm }),
       };
       const [one, rotate, many, oneSplit, merge] = await Promise.all([
-        compiler.compile(attendOneKernel(spec, false)),
+        compiler.compile(attendOneKernel(spec, false, gpu.abilities)),
         compiler.compile(rotateKernel(spec)),
-        compiler.compile(attendManyKernel(spec)),
-        ...(splits ? [compiler.compile(attendOneKernel(spec, true)), compiler.compile(attendMergeKernel(spec))] : []),
+        compiler.compile(attendManyKernel(spec, gpu.abilities)),
+        ...(splits
+          ? [compiler.compile(attendOneKernel(spec, true, gpu.abilities)), compiler.compile(attendMergeKernel(spec))]
+          : []),
       ]);
       return {
         one: bindAttendOne(device, one, spec, bound),

@@ -100,7 +100,7 @@ export function createPlanBuffers(
   const kvBytes = kvBlocks * sizes.kvHalfBlockBytes;
   return {
     step: memory.create('step', layout.words * 4),
-    x: [floats('x', rows * sizes.xStride), floats('x sum', config.postNorms ? maxBatch * sizes.xStride : 4)],
+    x: [floats('x', rows * sizes.xStride), floats('x sum', config.postNorms ? rows * sizes.xStride : 4)],
     t: floats('t', config.postNorms ? rows * sizes.xStride : 4),
     normed: floats('normed', rows * sizes.xStride),
     qkv: floats('qkv', rows * sizes.qkvStride),

@@ -24,7 +24,11 @@ export interface StepShape {
 export interface ModelPlanOptions {
   /** Row counts that fused steps are made for, ascending; the last is the most. */
   fusedRows: readonly number[];
-  /** Rows that a workgroup of a chunk's matrices takes. */
+  /**
+   * How matrices of a chunk are computed: `tiled` in workgroup memory, `tileRows` rows a workgroup, or by `rows`, the last of `fusedRows`
+   * at a time.
+   */
+  chunks: 'tiled' | 'rows';
   tileRows: number;
   /** Contexts can be long enough to be split. */
   splits: boolean;
@@ -36,7 +40,8 @@ export class ModelPlan {
   readonly #embed: readonly Dispatch[];
   readonly #attention: readonly AttentionLayer[];
   readonly #fused: readonly FusedSteps[];
-  readonly #chunk: ChunkSteps;
+  /** Absent where chunks are computed by rows. */
+  readonly #chunk: ChunkSteps | undefined;
   /** By index of `fusedRows`: after fused steps, and after chunks. */
   readonly #output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
   readonly #sampler: SampleKernels;
@@ -45,7 +50,7 @@ export class ModelPlan {
     embed: readonly Dispatch[];
     attention: readonly AttentionLayer[];
     fused: readonly FusedSteps[];
-    chunk: ChunkSteps;
+    chunk: ChunkSteps | undefined;
     output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
     sampler: SampleKernels;
   }) {
@@ -62,7 +67,7 @@ export class ModelPlan {
     const [embed, attention, chunk, fused, output] = await Promise.all([
       createEmbedSteps(parts, options.sampler),
       createAttentionSteps(parts, options.splits),
-      createChunkSteps(parts, options.tileRows),
+      options.chunks === 'tiled' ? createChunkSteps(parts, options.tileRows) : undefined,
       Promise.all(options.fusedRows.map((m) => createFusedSteps(parts, m))),
       Promise.all(
         options.fusedRows.map(async (m) => {
@@ -85,9 +90,9 @@ export class ModelPlan {
       count += 1;
     };
     for (const embed of this.#embed) run(embed, embed.x, shape.rows);
-    const fused = this.#fused.find(({ m }) => m >= shape.rows);
+    const fused = this.#fused.find(({ m }) => m >= shape.rows) ?? (this.#chunk ? undefined : this.#fused.at(-1));
     if (fused) this.#recordFused(run, shape, fused);
-    else this.#recordChunk(run, shape);
+    else if (this.#chunk) this.#recordChunk(run, shape, this.#chunk);
     if (shape.samples > 0) {
       const output = this.#output.find(({ m }) => m >= shape.samples)!;
       for (const dispatch of fused ? output.fused : output.chunk) run(dispatch);
@@ -98,18 +103,18 @@ export class ModelPlan {
   }
 
   #recordFused(run: Run, shape: StepShape, fused: FusedSteps): void {
+    const groups = Math.ceil(shape.rows / fused.m);
     for (let index = 0; index < fused.layers.length; index++) {
       const layer = fused.layers[index]!;
-      for (const qkv of layer.qkv) run(qkv);
+      for (const qkv of layer.qkv) run(qkv, qkv.x, groups);
       this.#recordAttention(run, shape, this.#attention[index]!);
-      run(layer.attnOutput);
-      run(layer.gateUp);
-      run(layer.down);
+      run(layer.attnOutput, layer.attnOutput.x, groups);
+      run(layer.gateUp, layer.gateUp.x, groups);
+      run(layer.down, layer.down.x, groups);
     }
   }
 
-  #recordChunk(run: Run, shape: StepShape): void {
-    const { tileRows, layers } = this.#chunk;
+  #recordChunk(run: Run, shape: StepShape, { tileRows, layers }: ChunkSteps): void {
     const groups = Math.ceil(shape.rows / tileRows);
     for (let index = 0; index < layers.length; index++) {
       const layer = layers[index]!;

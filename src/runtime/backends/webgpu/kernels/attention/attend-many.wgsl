@@ -1,12 +1,10 @@
 // attend-many: causal attention of a prefill chunk whose queries are rotated and whose keys and values are in the cache already.
 //
-// qkv   [rows, QKV_STRIDE] f32 (as vec4): the query heads of a row come first
-// out   [rows, OUT_STRIDE] f32 (as vec4): HEADS * D
+// out   [rows, OUT_STRIDE] f32 (as vec4), HEADS * D of each row: the queries, and in their place the result
 // step  words TILES_AT + 2 i: first row and number of rows of tile i, rows of one sequence that follow each other; caches: head.wgsl
 //
-// workgroup: 128 threads, for one head and a tile of up to QUERIES rows; keys in blocks of 32
+// workgroup: WG threads, for one head and a tile of up to QUERIES rows; keys in blocks of 32
 // dispatch:  (HEADS, tiles)
-@group(0) @binding(0) var<storage, read> qkv: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> k_cache: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> v_cache: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> step: array<u32>;
@@ -23,7 +21,7 @@ var<workgroup> largest: array<f32, QUERIES>;
 var<workgroup> fade: array<f32, QUERIES>;
 var<workgroup> mass: array<f32, QUERIES>;
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
   let head = group.x;
   let kv_head = head / (HEADS / KV_HEADS);
@@ -31,23 +29,23 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let count = step[TILES_AT + group.y * 2u + 1u];
   let position = step[ROWS_AT + first * 4u + 1u];
   let slot = step[ROWS_AT + first * 4u + 2u];
-  for (var i = tid; i < QUERIES * DIM_LANES; i += 128u) {
+  for (var i = tid; i < QUERIES * DIM_LANES; i += WG) {
     let q = min(i / DIM_LANES, count - 1u);
-    query[i] = qkv[(first + q) * (QKV_STRIDE / 4u) + head * DIM_LANES + i % DIM_LANES];
+    query[i] = out[(first + q) * (OUT_STRIDE / 4u) + head * DIM_LANES + i % DIM_LANES];
   }
   if (tid < QUERIES) {
     largest[tid] = LOWEST;
     mass[tid] = 0.0;
   }
 
-  // Scores: a key and QUERIES / 4 queries a thread. Values: 4 dims and VALUE_ROWS queries a thread.
+  // Scores: a key and SCORE_ROWS queries a thread. Values: 4 dims and VALUE_ROWS queries a thread.
   let key_lane = tid % 32u;
   let query_lane = tid / 32u;
   let dim_lane = tid % DIM_LANES;
   let row_lane = tid / DIM_LANES;
   //#unroll i VALUE_ROWS
   let row_$i = row_lane + $iu * ROW_LANES;
-  let has_$i = row_lane < ROW_LANES && row_$i < QUERIES;
+  let has_$i = (row_lane < ROW_LANES) & (row_$i < QUERIES);
   let at_$i = min(row_$i, QUERIES - 1u);
   var sum_$i = vec4<f32>(0.0);
   //#endunroll
@@ -76,19 +74,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     //#unroll i SCORE_ROWS
     {
       let q = query_lane * SCORE_ROWS + $iu;
-      var seen = q < count && key <= position + q;
+      // `&` instead of `&&`: no branches, of which SwiftShader's compiler does not find its way out when there are dozens.
+      var seen = (q < count) & (key <= position + q);
       //#if WINDOW
-      seen = seen && position + q - key < WINDOW;
+      seen &= position + q - key < WINDOW;
       //#endif
       weights[q * 32u + key_lane] = select(LOWEST, score_$i, seen);
     }
     //#endunroll
     workgroupBarrier();
-    // Softmax: 8 threads a query, 4 keys each.
-    let q = tid / 8u;
-    let at = q * 32u + (tid % 8u) * 4u;
-    if (q < QUERIES) {
-      partial[tid] = max(max(weights[at], weights[at + 1u]), max(weights[at + 2u], weights[at + 3u]));
+    // Softmax: 8 shares of 4 keys a query.
+    for (var i = tid; i < QUERIES * 8u; i += WG) {
+      let at = i * 4u;
+      partial[i] = max(max(weights[at], weights[at + 1u]), max(weights[at + 2u], weights[at + 3u]));
     }
     workgroupBarrier();
     if (tid < QUERIES) {
@@ -99,15 +97,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       fade[tid] = exp(before - most);
     }
     workgroupBarrier();
-    if (q < QUERIES) {
+    for (var i = tid; i < QUERIES * 8u; i += WG) {
+      let most = largest[i / 8u];
       var sum = 0.0;
       for (var j = 0u; j < 4u; j++) {
-        let score = weights[at + j];
-        let weight = select(0.0, exp(score - largest[q]), score > LOWEST);
-        weights[at + j] = weight;
+        let score = weights[i * 4u + j];
+        let weight = select(0.0, exp(score - most), score > LOWEST);
+        weights[i * 4u + j] = weight;
         sum += weight;
       }
-      partial[tid] = sum;
+      partial[i] = sum;
     }
     workgroupBarrier();
     if (tid < QUERIES) {
@@ -130,7 +129,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
 
   //#unroll i VALUE_ROWS
-  if (has_$i && row_$i < count) {
+  if (has_$i & (row_$i < count)) {
     out[(first + row_$i) * (OUT_STRIDE / 4u) + head * DIM_LANES + dim_lane] = sum_$i / mass[row_$i];
   }
   //#endunroll

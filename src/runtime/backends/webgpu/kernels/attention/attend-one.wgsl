@@ -116,7 +116,7 @@ fn main(
     workgroupBarrier();
     // Scores: a token a thread.
     let token = base + tid;
-    let valid = token >= lowest && token < end;
+    let valid = (token >= lowest) & (token < end);
     //#unroll g GROUP
     var score_$g = LOWEST;
     //#endunroll

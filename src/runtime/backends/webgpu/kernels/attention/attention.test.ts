@@ -112,7 +112,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   const compiler = new KernelCompiler(device);
   const [rotate, many] = await Promise.all([
     compiler.compile(attention.rotateKernel(spec)),
-    compiler.compile(attention.attendManyKernel(spec)),
+    compiler.compile(attention.attendManyKernel(spec, gpu.abilities)),
   ]);
   const writer = new StepWriter(layout);
   // Blocks in an order of their own, in the second slot.
@@ -144,11 +144,11 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   writer.setHeader(1, splitTokens, splits);
   writer.write(device.queue, step, 1, 0);
   if (splits === 1) {
-    const kernel = await compiler.compile(attention.attendOneKernel(spec, false));
+    const kernel = await compiler.compile(attention.attendOneKernel(spec, false, gpu.abilities));
     runDispatches(device, [attention.bindAttendOne(device, kernel, spec, one)]);
   } else {
     const parts = memory.create('parts', attention.splitWords(spec, splits) * 4);
-    const kernel = await compiler.compile(attention.attendOneKernel(spec, true));
+    const kernel = await compiler.compile(attention.attendOneKernel(spec, true, gpu.abilities));
     const merge = await compiler.compile(attention.attendMergeKernel(spec));
     runDispatches(device, [
       { ...attention.bindAttendOne(device, kernel, spec, { ...one, out: parts }), x: splits },

@@ -1,3 +1,4 @@
+import type { GpuAbilities } from '../../device.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { composeShader, type TemplateValues } from '../template.ts';
 import manyCode from './attend-many.wgsl?raw';
@@ -61,7 +62,16 @@ function specValues(spec: AttentionSpec): TemplateValues {
   };
 }
 
-/** Threads of a workgroup of `attend-one`. */
+/**
+ * Threads of a workgroup of `attend-one`: many on hardware, where one workgroup does a short context alone; few where every thread and
+ * barrier costs (software adapters).
+ */
+export function attendOneThreads(headDim: number, abilities: Pick<GpuAbilities, 'unroll'>): number {
+  if (abilities.unroll) return 256;
+  return headDim <= 128 ? 32 : 64;
+}
+
+/** Most threads there can be, which workgroup memory is planned for. */
 const ONE_THREADS = 256;
 
 /** Query heads that a workgroup of `attend-one` takes: as many of those that share a key head as 16 KiB of workgroup memory allow. */
@@ -73,23 +83,30 @@ export function headsPerGroup({
   const shared = heads / kvHeads;
   let group = 1;
   for (let n = 1; n <= Math.min(8, shared); n++) {
-    const bytes = 4 * (n * headDim + scratchWords(n, headDim));
+    const bytes = 4 * (n * headDim + scratchWords(n, headDim, ONE_THREADS));
     if (shared % n === 0 && bytes <= 14_000) group = n;
   }
   return group;
 }
 
-function scratchWords(group: number, headDim: number): number {
-  return Math.max((group + 1) * headDim, group * ONE_THREADS, 4 * ONE_THREADS);
+function scratchWords(group: number, headDim: number, threads: number): number {
+  return Math.max((group + 1) * headDim, group * threads, 4 * threads);
 }
 
 /** Attention of one token a row, new key and value included. @param split results are parts of a longer context */
-export function attendOneKernel(spec: AttentionSpec, split: boolean): KernelSource {
+export function attendOneKernel(spec: AttentionSpec, split: boolean, abilities: GpuAbilities): KernelSource {
+  const threads = attendOneThreads(spec.headDim, abilities);
   const group = headsPerGroup(spec);
   return {
     label: `attend-one${split ? ' split' : ''}`,
     code: composeShader(
-      { ...specValues(spec), GROUP: group, WG: ONE_THREADS, SCRATCH: scratchWords(group, spec.headDim), SPLIT: split },
+      {
+        ...specValues(spec),
+        GROUP: group,
+        WG: threads,
+        SCRATCH: scratchWords(group, spec.headDim, threads),
+        SPLIT: split,
+      },
       headCode,
       oneCode,
     ),
@@ -138,23 +155,32 @@ export function splitWords({ heads, headDim }: Pick<AttentionSpec, 'heads' | 'he
   return heads * splits * (headDim + 4);
 }
 
-/** Rotates queries in place and puts keys and values in the cache, for a prefill chunk. */
+/** Rotated queries go to the output's place, keys and values to the cache: what `attend-many` starts from. */
 export function rotateKernel(spec: AttentionSpec): KernelSource {
   return {
     label: 'rotate',
     code: composeShader(specValues(spec), headCode, rotateCode),
-    bindings: { 0: 'write', 1: 'write', 2: 'write', 3: 'read', 4: 'read', ...(spec.qkNorm && { 6: 'read' as const }) },
+    bindings: {
+      0: 'read',
+      1: 'write',
+      2: 'write',
+      3: 'read',
+      4: 'read',
+      5: 'write',
+      ...(spec.qkNorm && { 6: 'read' as const }),
+    },
   };
 }
 
+/** y: rows, set when recorded. */
 export function bindRotate(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
   buffers: AttentionBuffers,
 ): Dispatch {
-  const { 5: _, ...bindings } = attentionBindings(buffers);
-  return bindKernel(device, kernel, bindings, [spec.heads + spec.kvHeads, 1]);
+  const items = (spec.heads * spec.headDim) / 2 + (spec.kvHeads * spec.headDim) / 8;
+  return bindKernel(device, kernel, attentionBindings(buffers), [Math.ceil(items / 64), 1]);
 }
 
 /** Rows of a tile of `attend-many`. */
@@ -163,15 +189,17 @@ export function queriesPerTile(headDim: number): number {
 }
 
 /** Causal attention of a prefill chunk. */
-export function attendManyKernel(spec: AttentionSpec): KernelSource {
+export function attendManyKernel(spec: AttentionSpec, abilities: Pick<GpuAbilities, 'unroll'>): KernelSource {
   const queries = queriesPerTile(spec.headDim);
-  const rowLanes = Math.min(queries, Math.floor(128 / (spec.headDim / 4)));
+  const threads = abilities.unroll ? 128 : attendOneThreads(spec.headDim, abilities);
+  const rowLanes = Math.min(queries, Math.floor(threads / (spec.headDim / 4)));
   // `turn` of head.wgsl names the rotary table, which is not bound here.
   const code = composeShader(
     {
       ...specValues(spec),
       QUERIES: queries,
-      SCORE_ROWS: queries / 4,
+      WG: threads,
+      SCORE_ROWS: queries / (threads / 32),
       ROW_LANES: rowLanes,
       VALUE_ROWS: Math.ceil(queries / rowLanes),
     },
@@ -182,7 +210,7 @@ export function attendManyKernel(spec: AttentionSpec): KernelSource {
   return {
     label: 'attend-many',
     code,
-    bindings: { 0: 'read', 1: 'read', 2: 'read', 3: 'read', 5: 'write' },
+    bindings: { 1: 'read', 2: 'read', 3: 'read', 5: 'write' },
   };
 }
 
@@ -193,7 +221,7 @@ export function bindAttendMany(
   spec: AttentionSpec,
   buffers: AttentionBuffers,
 ): Dispatch {
-  const { 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
+  const { 0: _qkv, 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
   return bindKernel(device, kernel, bindings, [spec.heads, 1]);
 }
 

@@ -74,8 +74,14 @@ function reference(
   return { y, xOut };
 }
 
-async function check(gpu: GpuContext, spec: LinearSpec, rows = spec.m): Promise<void> {
+/** Without a tile: the default one of the device. */
+type ShapeSpec = Omit<LinearSpec, 'tile'> & Partial<Pick<LinearSpec, 'tile'>>;
+
+async function check(gpu: GpuContext, shape: ShapeSpec, rows = shape.m): Promise<void> {
   const { device, memory } = gpu;
+  const { format, m } = shape;
+  const tile = shape.tile ?? defaultLinearTile(format, shape.rows, shape.cols, m, gpu.abilities);
+  const spec: LinearSpec = { ...shape, tile };
   const gather = spec.gatherAt === undefined ? [] : Array.from({ length: rows }, (_, m) => rows - 1 - m);
   const matrix = testMatrix(memory, spec.format, spec.rows, spec.cols, 1);
   const given = inputs(spec, rows);
@@ -112,14 +118,13 @@ const spec = (
   cols: number,
   m: number,
   more: Partial<LinearSpec> = {},
-): LinearSpec => ({
+): ShapeSpec => ({
   format,
   rows,
   cols,
   m,
   xStride: Math.ceil(cols / 32) * 32,
   yStride: Math.ceil((rows + (more.yOffset ?? 0)) / 4) * 4,
-  tile: defaultLinearTile(format, rows, cols, m),
   ...more,
 });
 
@@ -182,6 +187,7 @@ for (const { name, options } of VARIANTS) {
           { lanes: 32, rowLanes: 1, rows: 2 },
           { lanes: 32, rowLanes: 4, rows: 4 },
           { lanes: 64, rowLanes: 1, rows: 8 },
+          { lanes: 1, rowLanes: 16, rows: 4 },
         ]) {
           await check(gpu, spec('int4', 100, 416, 1, { ...widthOf(416), tile }));
         }

@@ -60,6 +60,7 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
     BIAS: spec.bias === true,
     GATHER: spec.gatherAt !== undefined,
   };
+  const direct = lanes === 1 || lanes <= (abilities.subgroups?.min ?? 0);
   const shader = composeShader(
     {
       ...abilityValues(abilities),
@@ -68,7 +69,10 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       RESIDUAL: spec.residual === true,
       GATED: gated,
       GELU: spec.gated === 'gelu',
-      GATE_ROWS: gated ? 2 : 1,
+      PER_LANE: gated ? rows / 2 : rows,
+      DIRECT: direct,
+      SHUFFLE: lanes > 1,
+      PARTIALS: direct ? lanes * rowLanes : (rows + 1) * lanes * rowLanes,
       GATHER_AT: spec.gatherAt ?? 0,
       N_OUT: gated ? spec.rows / 2 : spec.rows,
       UNITS: unitsPerRow(spec.format, spec.cols),
@@ -139,7 +143,17 @@ export function linearGroups(spec: LinearSpec): number {
 }
 
 /** A tile that does well without having been measured: enough lanes for one pass over short rows, some rows each for reuse of x. */
-export function defaultLinearTile(format: WeightFormat, rows: number, cols: number, m: number): LinearTile {
+export function defaultLinearTile(
+  format: WeightFormat,
+  rows: number,
+  cols: number,
+  m: number,
+  abilities: GpuAbilities,
+): LinearTile {
+  // A software adapter pays for every barrier and every thread: a few whole rows each, no lanes.
+  if (!abilities.unroll) {
+    return { lanes: 1, rowLanes: m > 1 ? 4 : 16, rows: 4 };
+  }
   const units = unitsPerRow(format, cols);
   let lanes = 4;
   while (lanes < 32 && lanes * 2 <= units) lanes *= 2;

@@ -9,7 +9,8 @@
 // epilogue stores, with RESIDUAL adds to y, with BIAS adds bias[Y_OFFSET + n],
 //          with GATED stores act(row n) * row (N_OUT + n), act being SiLU or (GELU) the tanh form of GELU
 //
-// workgroup: WG = TK * TR threads; TK threads share a row and walk along it, each has ROWS rows of TR * ROWS a workgroup
+// workgroup: WG = TK * TR threads; TK threads share a row and walk along it, each has ROWS rows of TR * ROWS a workgroup. DIRECT: they
+//            are in one subgroup, and no workgroup memory or barrier is needed
 // dispatch:  (ceil(N_OUT / outputs per workgroup), ceil(rows / M)); outputs per workgroup: TR * ROWS, halved with GATED
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> weights: array<vec4<u32>>;
@@ -34,12 +35,11 @@
 @group(0) @binding(9) var<storage, read> step: array<u32>;
 //#endif
 
-// Outputs of a workgroup, and of the threads that share a row.
-const OUTPUTS: u32 = TR * ROWS / GATE_ROWS;
-const PER_LANE: u32 = ROWS / GATE_ROWS;
+// Outputs of a workgroup; PER_LANE of them from the threads that share a row.
+const OUTPUTS: u32 = TR * PER_LANE;
 
 // [ROWS + 1, WG]: partial sums of the rows, and of the squares
-var<workgroup> partial: array<f32, (ROWS + 1) * WG>;
+var<workgroup> partial: array<f32, PARTIALS>;
 
 fn row_of(group: u32, row_lane: u32, r: u32) -> u32 {
 //#if GATED
@@ -58,6 +58,21 @@ fn activate(v: f32) -> f32 {
 //#else
   return v / (1.0 + exp(-v));
 //#endif
+}
+
+fn store(m: u32, n: u32, sum: f32, up: f32) {
+  let to = m * Y_STRIDE + Y_OFFSET + n;
+  var value = sum;
+  //#if GATED
+  value = activate(sum) * up;
+  //#endif
+  //#if BIAS
+  value += bias[Y_OFFSET + n];
+  //#endif
+  //#if RESIDUAL
+  value += y[to];
+  //#endif
+  y[to] = value;
 }
 
 @compute @workgroup_size(WG)
@@ -175,6 +190,40 @@ fn main(
     //#endunroll
   }
 
+  //#if DIRECT
+  // The TK threads of a row are within one subgroup (or are one thread): every lane gets the sums, and lane r stores row r.
+  //#unroll m M
+  //#if SHUFFLE
+  for (var mask = TK / 2u; mask > 0u; mask >>= 1u) {
+    //#unroll r ROWS
+    sum_$r_$m += subgroupShuffleXor(sum_$r_$m, mask);
+    //#endunroll
+    //#if NORM
+    squares_$m += subgroupShuffleXor(squares_$m, mask);
+    //#endif
+  }
+  //#endif
+  //#if NORM
+  let factor_$m = inverseSqrt(squares_$m / WIDTH + EPSILON);
+  //#else
+  let factor_$m = 1.0;
+  //#endif
+  //#endunroll
+  //#unroll r PER_LANE
+  if (lane == $ru % TK) {
+    let n = group.x * OUTPUTS + row_lane * PER_LANE + $ru;
+    if (n < N_OUT) {
+      //#unroll m M
+      //#if GATED
+      store(first + $mu, n, sum_$r_$m * factor_$m, sum_$(r+PER_LANE)_$m * factor_$m);
+      //#else
+      store(first + $mu, n, sum_$r_$m * factor_$m, 0.0);
+      //#endif
+      //#endunroll
+    }
+  }
+  //#endunroll
+  //#else
   // Sums over the TK threads of a row: within subgroups by shuffles, the rest through workgroup memory.
   //#if SUBGROUPS
   let span = min(subgroup_size, TK);
@@ -225,26 +274,19 @@ fn main(
       }
       //#if NORM
       let factor = inverseSqrt(squares / WIDTH + EPSILON);
-      total *= factor;
-      //#if GATED
-      up *= factor;
-      //#endif
+      //#else
+      let factor = 1.0;
       //#endif
       if (n < N_OUT) {
-        let to = (first + $mu) * Y_STRIDE + Y_OFFSET + n;
         //#if GATED
-        total = activate(total) * up;
+        store(first + $mu, n, total * factor, up * factor);
+        //#else
+        store(first + $mu, n, total * factor, 0.0);
         //#endif
-        //#if BIAS
-        total += bias[Y_OFFSET + n];
-        //#endif
-        //#if RESIDUAL
-        total += y[to];
-        //#endif
-        y[to] = total;
       }
     }
     workgroupBarrier();
   }
   //#endunroll
+  //#endif
 }
