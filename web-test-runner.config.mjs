@@ -2,6 +2,7 @@ import { esbuildPlugin } from '@web/dev-server-esbuild';
 import { defaultReporter } from '@web/test-runner';
 import { playwrightLauncher } from '@web/test-runner-playwright';
 import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './tools/chromium.mjs';
+import { commonJsImports } from './tools/commonjs-imports.mjs';
 import { rawImports } from './tools/raw-imports.mjs';
 import { countReporter } from './tools/count-reporter.mjs';
 
@@ -20,7 +21,11 @@ export default {
       },
     }),
   ],
-  plugins: [rawImports(), esbuildPlugin({ ts: true, target: 'es2022', tsconfig: 'tsconfig.json' })],
+  plugins: [
+    rawImports(),
+    commonJsImports(['@vercel/oidc/dist/index-browser.js']), // of the AI SDK
+    esbuildPlugin({ ts: true, target: 'es2022', tsconfig: 'tsconfig.json' }),
+  ],
   mimeTypes: { '**/*.wasm': 'application/wasm' },
   // SharedArrayBuffer (threads of the WASM backend) needs a cross-origin isolated page.
   middleware: [

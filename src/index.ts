@@ -1,6 +1,16 @@
 /** Tokenglass: the in-page LLM runtime you can see through. */
-export { createEngine, type CreateEngineOptions } from './worker/create-engine.ts';
+export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';
 export type { Engine, EngineEvents, EngineMetrics } from './runtime/engine/engine.ts';
+export type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  ChatMessageParam,
+  ToolCall,
+  ToolParam,
+} from './runtime/openai/chat-shapes.ts';
+export type { ChatCompletionStream, OpenAiFace } from './runtime/openai/create-openai.ts';
+export type { CompletionUsage, RequestTimings } from './runtime/openai/usage.ts';
 export { isTokenglassError, TokenglassError, type ErrorCode } from './shared/errors.ts';
 export type {
   ChatMessage,

@@ -1,6 +1,7 @@
 import { TokenglassError } from '../shared/errors.ts';
 import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
+import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
 import { connectEngine } from './client.ts';
 
 export interface CreateEngineOptions extends LocalEngineOptions {
@@ -10,6 +11,9 @@ export interface CreateEngineOptions extends LocalEngineOptions {
    */
   worker?: boolean | Worker;
 }
+
+/** What {@link createEngine} gives: an engine, with OpenAI's API on it. */
+export type OpenAiEngine = Engine & OpenAiFace;
 
 /**
  * Loads a model and resolves to an engine that is ready to generate. The same {@link Engine} comes back from a worker and from the
@@ -24,17 +28,18 @@ export interface CreateEngineOptions extends LocalEngineOptions {
  *   if (event.type === 'delta') console.log(event.text);
  * ```
  */
-export async function createEngine(options: CreateEngineOptions): Promise<Engine> {
+export async function createEngine(options: CreateEngineOptions): Promise<OpenAiEngine> {
   const { worker = true, onProgress, signal, gpu, ...load } = options;
-  if (worker === false) return createLocalEngine({ ...options });
+  if (worker === false) return withOpenAi(await createLocalEngine({ ...options }));
   if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
   signal?.throwIfAborted();
   const running = worker === true ? startWorker() : worker;
-  return connectEngine(running, load, {
+  const engine = await connectEngine(running, load, {
     ...(onProgress && { onProgress }),
     ...(signal && { signal }),
     onClosed: () => running.terminate(),
   });
+  return withOpenAi(engine);
 }
 
 /** The literal `new Worker(new URL(...))` is what bundlers look for. */
