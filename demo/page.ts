@@ -1,5 +1,12 @@
 import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
-import { EngineLoader, formatBytes, formatParameters, needsNewEngine } from '../src/ui/index.ts';
+import {
+  EngineLoader,
+  formatBytes,
+  formatParameters,
+  needsNewEngine,
+  type TgDashboard,
+  type TgOverlay,
+} from '../src/ui/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
 import { wireTheme } from './theme.ts';
@@ -33,11 +40,11 @@ function byId<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, id: string): HT
   return element;
 }
 
-/** Wires the landing page. `createEngine` is a parameter so that a page of fixtures can stand in for the real thing. */
+/** Wires a page with a chat: the landing page, or the dashboard. `createEngine` is a parameter so that a page of fixtures can stand in for the real thing. */
 export function startPage(createEngine: (options: CreateEngineOptions) => Promise<Engine>): void {
   const options = readPageOptions(location.search);
   const chat = byId('tg-chat', 'chat');
-  const overlay = byId('tg-overlay', 'overlay');
+  const instruments = document.querySelectorAll<TgOverlay | TgDashboard>('tg-overlay, tg-dashboard');
   const load = byId('tg-load', 'load');
   const note = byId('span', 'note');
   const select = byId('select', 'engine');
@@ -47,8 +54,11 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   chat.suggestions = SUGGESTIONS;
   chat.maxTokens = options.maxTokens;
   chat.sampling = { temperature: options.temperature };
-  overlay.source = chat;
-  overlay.open = matchMedia('(width >= 64rem)').matches;
+  for (const instrument of instruments) {
+    instrument.source = chat;
+    if (instrument.localName === 'tg-overlay')
+      instrument.toggleAttribute('open', matchMedia('(width >= 64rem)').matches);
+  }
   select.value = options.engine;
 
   const loader = new EngineLoader(createEngine, ({ engine, progress, error }) => {
@@ -56,7 +66,9 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
     load.error = error;
     toCpu.hidden = !error || options.engine === 'onnx-wasm';
     note.textContent = engine ? describeModel(engine.info) : '';
-    chat.engine = overlay.engine = engine;
+    // Before the chat: a question that waited must not run before its steps are listened to.
+    for (const instrument of instruments) instrument.engine = engine;
+    chat.engine = engine;
   });
   const start = (): Promise<Engine> => {
     const { model, engine, worker } = options;

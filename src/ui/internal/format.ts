@@ -54,6 +54,20 @@ export function formatRate(tokensPerSecond: number | undefined): Figure {
   return { value, unit: 'tok/s', spoken: `${value} tokens a second` };
 }
 
+/** A part of a whole, from 0 to 1, as percent. */
+export function formatShare(share: number | undefined): Figure {
+  if (!isKnown(share)) return absent('%');
+  const value = digits(share * 100, 0);
+  return { value, unit: '%', spoken: `${value} percent` };
+}
+
+/** A number of any size with that many significant digits. */
+export function formatSignificant(value: number | undefined, significant = 2): string {
+  return isKnown(value)
+    ? value.toLocaleString(undefined, { maximumSignificantDigits: Math.abs(value) >= 100 ? 3 : significant })
+    : ABSENT;
+}
+
 /** A count; without decimals. */
 export function formatCount(count: number | undefined): string {
   return isKnown(count) ? digits(count, 0) : ABSENT;

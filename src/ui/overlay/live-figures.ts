@@ -71,6 +71,13 @@ export class LiveFiguresModel {
     };
   }
 
+  /** Forgets everything. */
+  clear(): void {
+    this.#begin(LivePhase.idle);
+    this.#followsPage = false;
+    this.#pageRequestId = undefined;
+  }
+
   /** A chat called the engine. */
   onCall(): void {
     this.#begin(LivePhase.waiting);

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import type { AdapterInfo, EngineInfo } from '../../shared/info.ts';
-import { feelOf, ITL_FEEL, TTFT_FEEL, type FeelThreshold } from '../../runtime/metrics/feel.ts';
+import { feelOf, ITL_FEEL, TTFT_FEEL } from '../../runtime/metrics/feel.ts';
 import {
   ABSENT,
   formatBytes,
@@ -11,6 +11,7 @@ import {
   formatRate,
 } from '../internal/format.ts';
 import type { Figure } from '../internal/format.ts';
+import { renderFeel } from '../internal/render-figure.ts';
 import '../parts-bar/parts-bar.ts';
 import '../timeline/timeline.ts';
 import type { LiveFigures, LivePhase } from './live-figures.ts';
@@ -95,12 +96,6 @@ const renderPair = (name: string, { value, unit, spoken }: Figure) => html`
     </dd>
   </div>
 `;
-
-/** A word and a shape besides the colour. */
-function renderFeel(feel: FeelThreshold | undefined) {
-  if (!feel) return nothing;
-  return html`<span class="feel ${feel.feel}"><i aria-hidden="true"></i>${feel.words.replace(/^is /, '')}</span>`;
-}
 
 function renderEngine(info: EngineInfo) {
   const { model } = info;

@@ -236,46 +236,6 @@ export const overlayStyles = css`
     font-size: var(--_text-sm);
   }
 
-  .feel {
-    display: inline-flex;
-    align-items: center;
-    gap: 0.4375rem;
-    font-size: var(--_text-sm);
-    font-weight: 500;
-  }
-
-  .feel i {
-    inline-size: 0.625rem;
-    block-size: 0.625rem;
-    background: currentColor;
-    border-radius: 50%;
-    forced-color-adjust: none;
-  }
-
-  .feel.instant,
-  .feel.fluent {
-    color: var(--_good);
-  }
-
-  .feel.noticeable {
-    color: var(--_fair);
-  }
-
-  .feel.noticeable i {
-    border-radius: 1px;
-    rotate: 45deg;
-    scale: 0.85;
-  }
-
-  .feel.slow {
-    color: var(--_poor);
-  }
-
-  .feel.slow i {
-    border-radius: 0;
-    clip-path: polygon(50% 0, 100% 100%, 0 100%);
-  }
-
   .row {
     display: grid;
     grid-template-columns: repeat(3, 1fr) auto;

@@ -4,9 +4,12 @@ import type { Engine } from '../../runtime/engine/engine.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import type { TgChat } from '../chat/chat.ts';
-import { formatMs, formatMsPerToken, type Figure } from '../internal/format.ts';
+import { FollowController } from '../controllers/follow-controller.ts';
+import { formatMs, formatMsPerToken } from '../internal/format.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { icons } from '../internal/icons.ts';
+import { renderFigure } from '../internal/render-figure.ts';
+import { feelStyles } from '../styles/feel.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
 import { CornerController, type Corner } from './corner-controller.ts';
 import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
@@ -32,7 +35,7 @@ const DIGITS_EVERY_MS = 200;
  * ```
  */
 export class TgOverlay extends LitElement {
-  static override styles = [tokens, controls, overlayStyles];
+  static override styles = [tokens, controls, feelStyles, overlayStyles];
   static override properties = {
     engine: { attribute: false },
     source: { attribute: false },
@@ -58,83 +61,42 @@ export class TgOverlay extends LitElement {
   readonly #corner = new CornerController(this);
   #drawnMs = -Infinity;
   #drawAll = false;
-  #release: (() => void)[] = [];
 
   constructor() {
     super();
+    new FollowController(this, {
+      onStep: (step) => this.#note(() => this.#model.onStep(step), false),
+      onRequest: (request) => this.#note(() => this.#model.onRequest(request)),
+      onCall: () => {
+        this.announcement = '';
+        this.#note(() => this.#model.onCall());
+      },
+      onStart: (start) => this.#note(() => this.#model.onStart(start)),
+      onFirstText: (ttftMs) => this.#note(() => this.#model.onFirstText(ttftMs)),
+      onTokens: (output) => this.#note(() => this.#model.onTokens(output), false),
+      onEnd: (trace) => {
+        this.#note(() => this.#model.onEnd(trace));
+        if (trace) this.#announce();
+      },
+      onHidden: () => this.#model.onHidden(),
+    });
     this.open = false;
     this.placement = 'bottom-right';
     this.figures = this.#model.read();
     this.announcement = '';
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    document.addEventListener('visibilitychange', this.#handleVisibility);
-    this.#follow();
-  }
-
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    document.removeEventListener('visibilitychange', this.#handleVisibility);
-    this.#unfollow();
     this.#frame.cancel();
-  }
-
-  protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has('engine') || changed.has('source')) this.#follow();
   }
 
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has('open')) this.#drawTicks();
   }
 
-  #unfollow(): void {
-    for (const release of this.#release.splice(0)) release();
-  }
-
-  #follow(): void {
-    this.#unfollow();
-    if (!this.isConnected) return;
-    if (this.engine) this.#followEngine(this.engine);
-    if (this.source) this.#followChat(this.source);
-  }
-
-  #followEngine({ metrics }: Engine): void {
-    this.#release.push(
-      metrics.on('step', (step) => this.#note(() => this.#model.onStep(step))),
-      metrics.on('request', (request) => {
-        this.#note(() => this.#model.onRequest(request), true);
-      }),
-    );
-  }
-
-  #followChat(chat: TgChat): void {
-    const on = <Type extends keyof HTMLElementEventMap>(
-      type: Type,
-      note: (event: HTMLElementEventMap[Type]) => void,
-      all = true,
-    ) => {
-      const listener = (event: HTMLElementEventMap[Type]) => this.#note(() => note(event), all);
-      chat.addEventListener(type, listener);
-      this.#release.push(() => chat.removeEventListener(type, listener));
-    };
-    on('tg-request-start', () => {
-      this.announcement = '';
-      this.#model.onCall();
-    });
-    on('tg-prefill', (event) => this.#model.onStart(event));
-    on('tg-first-token', ({ ttftMs }) => this.#model.onFirstText(ttftMs));
-    on('tg-tokens', (event) => this.#model.onTokens(event.tokens), false);
-    on('tg-request-end', ({ trace }) => {
-      this.#model.onEnd(trace);
-      this.#announce();
-    });
-    on('tg-error', () => this.#model.onEnd(undefined));
-  }
-
   /** @param all - the digits too, whenever they were drawn last */
-  #note(change: () => void, all = false): void {
+  #note(change: () => void, all = true): void {
     change();
     this.#drawAll ||= all;
     this.#frame.request();
@@ -161,10 +123,6 @@ export class TgOverlay extends LitElement {
     const perToken = latency.p50Ms === undefined ? '' : `, ${formatMsPerToken(latency.p50Ms).spoken}`;
     this.announcement = `First token after ${formatMs(ttftMs).spoken}${perToken}.`;
   }
-
-  readonly #handleVisibility = () => {
-    if (document.hidden) this.#model.onHidden();
-  };
 
   readonly #handleToggle = () => {
     if (!this.#corner.takeDrag()) this.open = !this.open;
@@ -228,14 +186,6 @@ export class TgOverlay extends LitElement {
     `;
   }
 }
-
-/** Digits for the eye, words for the ear. */
-const renderFigure = ({ value, unit, spoken }: Figure) => html`
-  <span class="figure">
-    <span aria-hidden="true"><b>${value}</b><span class="unit"> ${unit}</span></span>
-    <span class="sr-only">${spoken}</span>
-  </span>
-`;
 
 declare global {
   interface HTMLElementTagNameMap {

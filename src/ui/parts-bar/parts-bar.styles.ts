@@ -25,27 +25,34 @@ export const partsBarStyles = css`
     forced-color-adjust: none;
   }
 
-  i.queue {
+  i.queue,
+  i.rest {
     background: var(--_part-queue);
   }
 
-  i.tokenize {
+  i.tokenize,
+  i.flop {
     background: var(--_part-tokenize);
   }
 
-  i.cache {
+  i.cache,
+  i.host {
     background: var(--_part-cache);
   }
 
-  i.prefill {
+  i.prefill,
+  i.memory,
+  i.compute {
     background: var(--_part-prefill);
   }
 
-  i.sample {
+  i.sample,
+  i.dispatch {
     background: var(--_part-sample);
   }
 
-  i.delivery {
+  i.delivery,
+  i.readback {
     background: var(--_part-delivery);
   }
 

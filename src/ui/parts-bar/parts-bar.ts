@@ -5,7 +5,10 @@ import { ABSENT, formatMs } from '../internal/format.ts';
 import { partsBarStyles } from './parts-bar.styles.ts';
 
 export interface Part {
-  /** Chooses the colour: `queue`, `tokenize`, `cache`, `prefill`, `sample`, `delivery`. */
+  /**
+   * Chooses the colour: of TTFT `queue`, `tokenize`, `cache`, `prefill`, `sample`, `delivery`; of a step `host`, `compute`, `readback`, `sample`,
+   * `rest`; of a diagnosis `memory`, `flop`, `dispatch`, `readback`, `host`, `rest`.
+   */
   key: string;
   label: string;
   /** Absent if it was not measured. */

@@ -1,0 +1,30 @@
+/** Colours and typeface as a canvas needs them: computed, without custom properties. */
+export interface ChartTheme {
+  font: string;
+  /** A token of the visual language: `colour('ink-3')`, `colour('part-prefill')`. */
+  colour: (token: string) => string;
+}
+
+/**
+ * Reads the theme where `probe` stands. Custom properties do not compute to colours, so each is read off an element that has it as its
+ * colour.
+ *
+ * @param probe - an element in the shadow root, which is changed meanwhile
+ */
+export function readChartTheme(probe: HTMLElement): ChartTheme {
+  const known = new Map<string, string>();
+  const { fontFamily } = getComputedStyle(probe);
+  return {
+    font: `11px ${fontFamily}`,
+    colour: (token) => {
+      let colour = known.get(token);
+      if (colour === undefined) {
+        probe.style.color = `var(--_${token})`;
+        colour = getComputedStyle(probe).color;
+        probe.style.color = '';
+        known.set(token, colour);
+      }
+      return colour;
+    },
+  };
+}

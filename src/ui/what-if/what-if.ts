@@ -1,0 +1,362 @@
+import { html, LitElement, nothing } from 'lit';
+import { DEVICES, findDevice } from '../../runtime/metrics/devices.ts';
+import {
+  decodeOn,
+  EXAMPLE_MODELS,
+  prefillOn,
+  type StepForecast,
+  type WhatIfModel,
+} from '../../runtime/metrics/hardware-what-if.ts';
+import { PRECISIONS, type PrecisionId } from '../../runtime/metrics/precision.ts';
+import { costPerMillionTokens, forecast, solveSlo } from '../../runtime/metrics/what-if.ts';
+import {
+  ABSENT,
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatMsPerToken,
+  formatRate,
+  formatSignificant,
+} from '../internal/format.ts';
+import { renderFigure } from '../internal/render-figure.ts';
+import { controls } from '../styles/controls.ts';
+import { tokens } from '../styles/tokens.ts';
+import { placeOf, SLIDER_STEPS, valueAt } from './log-slider.ts';
+import { whatIfStyles } from './what-if.styles.ts';
+
+/** What was measured here, to start from; what is absent is assumed. */
+export interface Measured {
+  ttftMs?: number | undefined;
+  itlMs?: number | undefined;
+  prefillTokensPerSecond?: number | undefined;
+  promptTokens?: number | undefined;
+}
+
+/** A model to be put on other hardware. */
+export interface WhatIfSubject extends WhatIfModel {
+  id: string;
+}
+
+interface Slider {
+  name: SliderName;
+  label: string;
+  unit: string;
+  min: number;
+  max: number;
+  whole: boolean;
+}
+type SliderName = 'promptTokens' | 'outputTokens' | 'itlMs' | 'users' | 'limitMs';
+type Values = Record<SliderName, number>;
+
+const SLIDERS: readonly Slider[] = [
+  { name: 'promptTokens', label: 'Prompt', unit: 'tokens', min: 8, max: 32_000, whole: true },
+  { name: 'outputTokens', label: 'Answer', unit: 'tokens', min: 1, max: 4_000, whole: true },
+  { name: 'itlMs', label: 'Each token', unit: 'ms', min: 0.5, max: 500, whole: false },
+  { name: 'users', label: 'Users at once', unit: '', min: 1, max: 64, whole: true },
+  { name: 'limitMs', label: 'Must end within', unit: 'ms', min: 100, max: 120_000, whole: true },
+];
+const START: Values = { promptTokens: 128, outputTokens: 128, itlMs: 25, users: 1, limitMs: 3000 };
+
+const MODELS = {
+  llama3_8b: { id: 'Llama 3 8B', ...EXAMPLE_MODELS.llama3_8b },
+  llama3_70b: { id: 'Llama 3 70B', ...EXAMPLE_MODELS.llama3_70b },
+} as const;
+const CARDS = [1, 2, 4, 8] as const;
+
+interface Elsewhere {
+  model: 'this' | keyof typeof MODELS;
+  device: string;
+  precision: PrecisionId;
+  cards: number;
+  /** In the currency of the reader. */
+  pricePerHour: number;
+}
+
+/**
+ * The model of latency with sliders: how long an answer takes, the other way round what a limit allows, and the floor of the same model on other
+ * hardware. Begins with what was measured here.
+ *
+ * @summary What if the prompt, the answer, the speed or the device were another
+ */
+export class TgWhatIf extends LitElement {
+  static override styles = [tokens, controls, whatIfStyles];
+  static override properties = {
+    measured: {
+      attribute: false,
+      hasChanged: (now: Measured, before?: Measured) => JSON.stringify(now) !== JSON.stringify(before),
+    },
+    model: { attribute: false },
+    slots: { type: Number },
+    chosen: { state: true },
+    elsewhere: { state: true },
+  };
+
+  /** Where sliders stand until they are moved. @default {} */
+  declare measured: Measured;
+  /** The model that runs here; absent before one is loaded. */
+  declare model: WhatIfSubject | undefined;
+  /** Requests that run at once; the others wait. @default 1, as in this page */
+  declare slots: number;
+  declare private chosen: Partial<Values>;
+  declare private elsewhere: Elsewhere;
+
+  constructor() {
+    super();
+    this.measured = {};
+    this.slots = 1;
+    this.chosen = {};
+    this.elsewhere = { model: 'llama3_8b', device: 'a100-80g', precision: 'f16', cards: 1, pricePerHour: 2 };
+  }
+
+  /** Sliders, and what they stand at. */
+  get values(): Values {
+    const { itlMs, promptTokens } = this.measured;
+    return {
+      ...START,
+      ...(itlMs !== undefined && itlMs > 0 && { itlMs }),
+      ...(promptTokens !== undefined && promptTokens > 0 && { promptTokens }),
+      ...this.chosen,
+    };
+  }
+
+  /** The part of TTFT that does not grow with the prompt, and the rate at which a prompt is read. */
+  #firstToken(): { ttftMs: number; prefillTokensPerSecond?: number } {
+    const { ttftMs = 0, prefillTokensPerSecond: rate, promptTokens } = this.measured;
+    if (rate === undefined || rate <= 0 || promptTokens === undefined) return { ttftMs };
+    return { ttftMs: Math.max(0, ttftMs - (promptTokens / rate) * 1000), prefillTokensPerSecond: rate };
+  }
+
+  readonly #handleSlide = (event: Event): void => {
+    const { name, value } = event.target as HTMLInputElement;
+    const slider = SLIDERS.find((candidate) => candidate.name === name);
+    if (slider)
+      this.chosen = { ...this.chosen, [slider.name]: valueAt(Number(value), slider.min, slider.max, slider.whole) };
+  };
+
+  readonly #handleChoice = (event: Event): void => {
+    const { name, value } = event.target as HTMLSelectElement | HTMLInputElement;
+    const number = Number(value);
+    if (name === 'cards' || name === 'pricePerHour') {
+      if (value !== '' && number >= 0) this.elsewhere = { ...this.elsewhere, [name]: number };
+    } else this.elsewhere = { ...this.elsewhere, [name]: value };
+  };
+
+  #renderSlider(slider: Slider, value: number) {
+    const { name, label, unit, min, max, whole } = slider;
+    const shown =
+      name === 'limitMs'
+        ? inSeconds(value)
+        : `${whole ? formatCount(value) : formatMs(value).value}${unit === '' ? '' : ` ${unit}`}`;
+    return html`
+      <label>
+        <span>${label}</span>
+        <input
+          type="range"
+          name=${name}
+          min="0"
+          max=${SLIDER_STEPS}
+          .value=${String(placeOf(value, min, max))}
+          aria-valuetext=${shown}
+          @input=${this.#handleSlide}
+        />
+        <output class="figure">${shown}</output>
+      </label>
+    `;
+  }
+
+  #renderForecast(values: Values) {
+    const { promptTokens, outputTokens, itlMs, users, limitMs } = values;
+    const first = this.#firstToken();
+    const scenario = { ...first, promptTokens, outputTokens, itlMs, concurrency: users, slots: this.slots };
+    const { ttftMs, e2eMs, worstE2eMs, systemTokensPerSecond } = forecast(scenario);
+    const { maxOutputTokens, neededItlMs } = solveSlo({
+      ...first,
+      promptTokens,
+      itlMs,
+      outputTokens,
+      e2eLimitMs: limitMs,
+    });
+    return html`
+      <div class="result" aria-live="off">
+        <p class="hero">${renderFigure(formatMs(e2eMs))} <span class="name">for the whole answer</span></p>
+        <p class="formula">
+          E2E = TTFT + (out − 1) × ITL<br />
+          = ${msOf(ttftMs)} + ${formatCount(outputTokens - 1)} × ${msOf(itlMs)} = <b>${msOf(e2eMs)}</b>
+        </p>
+        <dl>
+          <div>
+            <dt>Last of ${formatCount(users)} ${users === 1 ? 'user' : 'users'}</dt>
+            <dd>${renderFigure(formatMs(worstE2eMs))}</dd>
+          </div>
+          <div>
+            <dt>All users together</dt>
+            <dd>${renderFigure(formatRate(systemTokensPerSecond))}</dd>
+          </div>
+          <div>
+            <dt>Within ${inSeconds(limitMs)}, at most</dt>
+            <dd class="figure"><b>${formatCount(maxOutputTokens)}</b> <span class="unit">tokens</span></dd>
+          </div>
+          <div>
+            <dt>Or each token in</dt>
+            <dd>
+              ${neededItlMs === undefined ? html`<span class="figure"><b>${ABSENT}</b></span>` : renderFigure(formatMs(neededItlMs))}
+            </dd>
+          </div>
+        </dl>
+        <p class="note">
+          ${
+            this.measured.itlMs === undefined
+              ? 'Nothing was measured yet: the speed is an assumption.'
+              : 'TTFT grows with the prompt at the prefill rate that was measured here.'
+          }
+          ${this.slots === 1 ? 'One request runs at a time, as in this page.' : `${this.slots} requests run at once.`}
+        </p>
+      </div>
+    `;
+  }
+
+  #subject(): WhatIfSubject | undefined {
+    return this.elsewhere.model === 'this' ? this.model : MODELS[this.elsewhere.model];
+  }
+
+  #renderElsewhere({ promptTokens, outputTokens }: Values) {
+    const { model, device: deviceId, precision, cards } = this.elsewhere;
+    const device = findDevice(deviceId);
+    const subject = this.#subject();
+    const setup = device && { device, precision, cards, contextTokens: promptTokens + outputTokens };
+    const decode = subject && setup && decodeOn(subject, setup);
+    const prefill = subject && setup && prefillOn(subject, { ...setup, contextTokens: 0 }, promptTokens);
+    return html`
+      <div class="fields">
+        ${renderSelect(
+          'model',
+          'Model',
+          model,
+          [
+            ...(this.model ? [['this', this.model.id] as const] : []),
+            ...Object.entries(MODELS).map(([id, { id: name }]) => [id, name] as const),
+          ],
+          this.#handleChoice,
+        )}
+        ${renderSelect(
+          'device',
+          'On',
+          deviceId,
+          DEVICES.map(({ id, name }) => [id, name] as const),
+          this.#handleChoice,
+        )}
+        ${renderSelect(
+          'precision',
+          'Weights in',
+          precision,
+          PRECISIONS.map(({ id, name }) => [id, name] as const),
+          this.#handleChoice,
+        )}
+        ${renderSelect(
+          'cards',
+          'Cards',
+          String(cards),
+          CARDS.map((n) => [String(n), String(n)] as const),
+          this.#handleChoice,
+        )}
+        <label class="field">
+          <span>Price an hour</span>
+          <input
+            type="number"
+            name="pricePerHour"
+            min="0"
+            step="0.1"
+            .value=${String(this.elsewhere.pricePerHour)}
+            @input=${this.#handleChoice}
+          />
+        </label>
+      </div>
+      ${decode && prefill ? this.#renderFloor(decode, prefill) : html`<p class="note">No model is loaded yet.</p>`}
+      ${device ? html`<p class="note">${device.basis === 'published' ? 'Peaks as published' : 'Peaks derived'}: ${device.source}.</p>` : nothing}
+    `;
+  }
+
+  #renderFloor(decode: StepForecast, prefill: StepForecast) {
+    const rate = decode.tokensPerSecond;
+    const cost =
+      rate === undefined ? undefined : costPerMillionTokens(this.elsewhere.pricePerHour * this.elsewhere.cards, rate);
+    return html`
+      <div class="result">
+        <p class="hero">${renderFigure(formatMsPerToken(decode.stepMs))} <span class="name">at the very least</span></p>
+        <dl>
+          <div>
+            <dt>Limited by</dt>
+            <dd>${decode.boundBy ?? ABSENT}</dd>
+          </div>
+          <div>
+            <dt>One user reads</dt>
+            <dd>${renderFigure(formatRate(rate))}</dd>
+          </div>
+          <div>
+            <dt>Least TTFT</dt>
+            <dd>${renderFigure(formatMs(prefill.stepMs))}</dd>
+          </div>
+          <div>
+            <dt>Weights</dt>
+            <dd class="figure"><b>${formatBytes(decode.weightBytes)}</b></dd>
+          </div>
+          <div>
+            <dt>A million tokens, one user</dt>
+            <dd class="figure"><b>${formatSignificant(cost, 3)}</b></dd>
+          </div>
+        </dl>
+        ${decode.fits ? nothing : html`<p class="unfit" role="status">This does not fit the memory there: take more cards, or fewer bits.</p>`}
+        <p class="note">
+          The floor of the roofline: ${formatBytes(decode.bytes)} read in a step, at batch 1. Real programs take longer.
+        </p>
+      </div>
+    `;
+  }
+
+  protected override render() {
+    const { values } = this;
+    const moved = Object.keys(this.chosen).length > 0;
+    return html`<div class="halves">
+      <div class="half">
+        <h4>The answer were another</h4>
+        <div class="sliders">${SLIDERS.map((slider) => this.#renderSlider(slider, values[slider.name]))}</div>
+        ${moved ? html`<button type="button" class="quiet" @click=${() => (this.chosen = {})}>Back to what was measured</button>` : nothing}
+        ${this.#renderForecast(values)}
+      </div>
+      <div class="half">
+        <h4>It ran elsewhere</h4>
+        ${this.#renderElsewhere(values)}
+      </div>
+    </div>`;
+  }
+}
+
+const renderSelect = (
+  name: string,
+  label: string,
+  chosen: string,
+  options: readonly (readonly [value: string, name: string])[],
+  onChange: (event: Event) => void,
+) => html`
+  <label class="field">
+    <span>${label}</span>
+    <select name=${name} @change=${onChange}>
+      ${options.map(([value, words]) => html`<option value=${value} ?selected=${value === chosen}>${words}</option>`)}
+    </select>
+  </label>
+`;
+
+const inSeconds = (ms: number): string => `${formatSignificant(ms / 1000)} s`;
+
+function msOf(ms: number): string {
+  const { value, unit } = formatMs(ms);
+  return `${value} ${unit}`;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'tg-what-if': TgWhatIf;
+  }
+}
+
+if (!customElements.get('tg-what-if')) customElements.define('tg-what-if', TgWhatIf);
