@@ -1,5 +1,6 @@
 import { ttftParts, TTFT_PARTS } from './ttft.ts';
 import type { Delivery } from './delivery.ts';
+import { partsInWindow, TIMED_PARTS } from './parts-in-window.ts';
 import type { RecordedRequest, RecordedStep } from './trace-log.ts';
 
 /**
@@ -145,7 +146,7 @@ function writeRequests(writer: TraceWriter, requests: readonly RecordedRequest[]
 }
 
 function writeStep(writer: TraceWriter, { step, window, hidden }: RecordedStep): void {
-  const { kind, timing, batch, tokens, contextTokens, bytes, flop, dispatches } = step;
+  const { kind, batch, tokens, contextTokens, bytes, flop, dispatches } = step;
   const { fromMs, toMs } = window;
   const args = {
     batch,
@@ -161,15 +162,13 @@ function writeStep(writer: TraceWriter, { step, window, hidden }: RecordedStep):
     writer.counter('ms per token', toMs, window.ownMs + window.gapMs, 'ms');
     writer.counter('context', toMs, contextTokens, 'tokens');
   }
-  // From the end backwards, so that what was hidden behind the step before falls away and no span leaves its step.
+  const { parts } = partsInWindow({ step, window });
   let untilMs = toMs;
-  for (const part of ['sampleMs', 'readbackMs', 'gpuMs', 'submitMs', 'encodeMs'] as const) {
-    const ms = timing[part];
-    if (ms === undefined) continue;
-    const sinceMs = Math.max(fromMs, untilMs - Math.max(0, ms));
-    if (sinceMs < untilMs)
-      writer.span(part === 'gpuMs' ? GPU : PARTS, 'step', part.replace(/Ms$/, ''), sinceMs, untilMs);
-    untilMs = sinceMs;
+  for (const part of TIMED_PARTS.toReversed()) {
+    const ms = parts[part] ?? 0;
+    if (ms <= 0) continue;
+    writer.span(part === 'gpuMs' ? GPU : PARTS, 'step', part.replace(/Ms$/, ''), untilMs - ms, untilMs);
+    untilMs -= ms;
   }
 }
 

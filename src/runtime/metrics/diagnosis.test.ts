@@ -122,7 +122,13 @@ describe('diagnose', () => {
   });
 
   it('diagnose: a verdict with less than the unexplained rest is weak, one that is followed closely mixed', () => {
-    expect(decodeOf({ memoryMs: 3, efficiency: 0.3, readbackMs: 0.2 }).certainty).to.equal('weak');
+    const weak = decodeOf({ memoryMs: 3, efficiency: 0.3, readbackMs: 0.2, gapMs: 4 });
+    expect(weak).to.include({ verdict: 'memory', certainty: 'weak' });
+    expect(weak.belowRoofMs).to.be.closeTo(7, 1e-9);
+    expect(weak.finding).to.contain('far below the roof: kernels reach 21 % of 100 GB/s');
+    // 14.2 ms, of which kernels at the roof would save 7.
+    expect(weak.speedUp).to.be.closeTo(14.2 / 7.2, 1e-9);
+    expect(weak.plain).to.contain('not as fast as it could');
     const mixed = decodeOf({ memoryMs: 5, dispatches: 200, readbackMs: 0.2 });
     expect(mixed).to.include({ verdict: 'memory', certainty: 'mixed', runnerUp: 'dispatch' });
     expect(decodeOf({ memoryMs: 9, readbackMs: 0.5 }).certainty).to.equal('clear');
@@ -148,7 +154,35 @@ describe('diagnose', () => {
     const blind = diagnose(madeSteps(step), 'decode', GPU);
     expect(blind.parts).to.not.have.any.keys('memoryMs', 'computeMs', 'dispatchMs');
     expect(blind.unexplainedMs).to.be.closeTo(8, 1e-9);
+    expect(blind.verdict).to.equal('readback');
     expect(blind.certainty).to.equal('weak');
+    expect(blind.finding).to.contain('computing or waiting');
+  });
+
+  it('diagnose: without timestamps a wait far beyond credible kernels is one, and its part stays unexplained', () => {
+    const waiting = decodeOf({ memoryMs: 0.5, dispatches: 10, readbackMs: 9, untimed: true });
+    expect(waiting).to.include({ verdict: 'readback', certainty: 'weak' });
+    expect(waiting.parts.readbackMs).to.equal(ROUND_DEVICE.readbackMs);
+    expect(waiting.computeOrWaitMs).to.be.closeTo(8.5, 1e-9);
+    const slow = decodeOf({ memoryMs: 4, efficiency: 0.4, dispatches: 10, readbackMs: 0.5, untimed: true });
+    expect(slow.verdict).to.equal('memory');
+  });
+
+  it('diagnose: small parts around work that nothing is known of are no verdict', () => {
+    const log = new TraceLog();
+    for (let i = 0; i < 3; i++) {
+      log.addStep({
+        kind: 'decode',
+        startedAtMs: i * 10,
+        timing: { totalMs: 10, encodeMs: 0.5, submitMs: 9 },
+        batch: 1,
+        tokens: 1,
+        contextTokens: 5 + i,
+      });
+    }
+    const diagnosis = diagnose(log.steps, 'decode', { device: 'cpu', peaks: {} });
+    expect(diagnosis.verdict).to.equal(undefined);
+    expect(diagnosis.belowRoofMs).to.be.closeTo(9, 1e-9);
   });
 
   it('diagnose: without anything known there is no verdict, but a sentence', () => {
@@ -164,7 +198,7 @@ describe('diagnose', () => {
     const diagnosis = diagnose(log.steps, 'decode', { device: 'gpu', peaks: {} });
     expect(diagnosis.verdict).to.equal(undefined);
     expect(diagnosis.unexplainedMs).to.equal(10);
-    expect(diagnosis.finding).to.contain('nothing is known');
+    expect(diagnosis.finding).to.contain('too little is known');
     expect(diagnose([], 'decode', GPU).finding).to.contain('no steps');
   });
 

@@ -14,7 +14,7 @@ import { verdictWords } from './verdict-words.ts';
 /** What limits a kind of step; `batch`: what it does for other sequences that share it. */
 export type Verdict = StepShare | 'batch';
 
-/** How sure the verdict is: `clear` has half the time; `mixed` is followed closely by another; `weak` has less than the unexplained rest. */
+/** How sure the verdict is: `clear`; `mixed`, followed closely by another; `weak`, with a share smaller than the unexplained rest. */
 export type Certainty = 'clear' | 'mixed' | 'weak';
 
 export interface Diagnosis {
@@ -31,6 +31,10 @@ export interface Diagnosis {
   /** Mean parts of it, ms; together with `unexplainedMs` they are `stepMs`. */
   parts: StepParts;
   unexplainedMs: number;
+  /** Mean of it that the device was busy, ms: kernels that do not reach the roof; 0 where the device's time was not measured. */
+  belowRoofMs: number;
+  /** Mean of it that went by until a result was there, computing or waiting, where the GPU's time was not measured. */
+  computeOrWaitMs: number;
   /** Mean of what the step did for other sequences of its batch, ms; within memory or compute. */
   batchMs: number;
   /** Part / whole, from 0 to 1, of every part that is known and of the rest. */
@@ -72,10 +76,11 @@ export function diagnose(
   const head = { kind, n: visible.length, hiddenSteps: ofKind.length - visible.length };
   const caveats = caveatsOf(visible, mean, context);
   if (!mean || mean.totalMs <= 0) {
-    const none = { ...head, parts: {}, unexplainedMs: 0, batchMs: 0, shares: {}, roofline: {}, caveats };
+    const zero = { unexplainedMs: 0, belowRoofMs: 0, computeOrWaitMs: 0, batchMs: 0 };
+    const none = { ...head, ...zero, parts: {}, shares: {}, roofline: {}, caveats };
     return { ...none, ...verdictWords({ ...none, batch }, context) };
   }
-  const { totalMs: stepMs, parts, unexplainedMs, batchMs, work } = mean;
+  const { totalMs: stepMs, parts, unexplainedMs, belowRoofMs, computeOrWaitMs, batchMs, work } = mean;
   const under = roofline(work, context.peaks, gpuMs ?? stepMs);
   const judged = judge(mean, Math.min(under.memoryMs ?? 0, under.computeMs ?? 0));
   const facts = {
@@ -84,6 +89,8 @@ export function diagnose(
     stepMs,
     parts,
     unexplainedMs,
+    belowRoofMs,
+    computeOrWaitMs,
     batchMs,
     shares: sharesOf(mean),
     work,
@@ -93,9 +100,7 @@ export function diagnose(
   return { ...facts, ...verdictWords({ ...facts, batch }, context) };
 }
 
-type MeanSplit = Pick<StepSplit, 'totalMs' | 'parts' | 'unexplainedMs' | 'batchMs' | 'work'> & {
-  fasterThanRoof: boolean;
-};
+type MeanSplit = Omit<StepSplit, 'roofline'>;
 
 /** Times add up, so they are averaged; a part counts only if every step has it. */
 function meanSplit(splits: readonly StepSplit[]): MeanSplit | undefined {
@@ -116,6 +121,8 @@ function meanSplit(splits: readonly StepSplit[]): MeanSplit | undefined {
     totalMs: mean(({ totalMs }) => totalMs),
     parts,
     unexplainedMs: mean((split) => split.unexplainedMs) + lostMs,
+    belowRoofMs: mean((split) => split.belowRoofMs),
+    computeOrWaitMs: mean((split) => split.computeOrWaitMs),
     batchMs: mean((split) => split.batchMs),
     work: {
       ...(bytes !== undefined && { bytes }),
@@ -137,29 +144,53 @@ function meanOf(values: readonly (number | undefined)[]): number | undefined {
   return values.length === 0 ? undefined : sum / values.length;
 }
 
+/** A verdict's part, and what it counts when verdicts are compared. */
+type Named = { verdict: Verdict; ms: number; weight: number };
+
 /**
- * The largest named part, with the work for others in the batch taken out of memory or compute as a part of its own.
+ * The largest named part, with the work for others in the batch taken out of memory or compute as a part of its own. Time in which the device
+ * computed below the roof has no name, but counts for what was computed: for the floor and the dispatches as they are to each other.
+ *
  * @param hiddenMs the lower of the two limits of the roofline, which shows when the higher one is taken away
  */
 function judge(mean: MeanSplit, hiddenMs: number): Pick<Diagnosis, 'verdict' | 'certainty' | 'runnerUp' | 'speedUp'> {
-  const named: [Verdict, number][] = STEP_SHARES.flatMap((share): [Verdict, number][] => {
-    const ms = mean.parts[`${share}Ms`];
-    return ms === undefined ? [] : [[share, share === floorShare(mean.parts) ? ms - mean.batchMs : ms]];
+  const { parts, batchMs, unexplainedMs, totalMs } = mean;
+  const floor = floorShare(parts);
+  const floorMs = parts[`${floor}Ms`] ?? 0;
+  const dispatchMs = parts.dispatchMs ?? 0;
+  const deviceMs = floorMs + dispatchMs;
+  const kernelsMs = mean.belowRoofMs + Math.min(mean.computeOrWaitMs, deviceMs * CREDIBLE_SLACK);
+  const forDevice = (ms: number): number => (deviceMs > 0 ? (kernelsMs * ms) / deviceMs : 0);
+  const named = STEP_SHARES.flatMap((verdict): Named[] => {
+    const partMs = parts[`${verdict}Ms`];
+    const ms = verdict === floor ? floorMs - batchMs : (partMs ?? 0);
+    if (verdict === 'readback') return [{ verdict, ms, weight: ms + Math.max(0, mean.computeOrWaitMs - kernelsMs) }];
+    if (partMs === undefined) return [];
+    return [{ verdict, ms, weight: verdict === floor || verdict === 'dispatch' ? ms + forDevice(ms) : ms }];
   });
-  named.push(['batch', mean.batchMs]);
-  named.sort((a, b) => b[1] - a[1]);
+  named.push({ verdict: 'batch', ms: batchMs, weight: batchMs + forDevice(batchMs) });
+  named.sort((a, b) => b.weight - a.weight);
   const [first, second] = named;
-  if (!first || first[1] <= 0) return {};
-  const [verdict, ms] = first;
-  const isClose = second !== undefined && second[1] > 0.6 * ms;
-  const certainty = mean.unexplainedMs > ms ? 'weak' : isClose ? 'mixed' : 'clear';
+  // Where nothing is known of the device's work, small parts around it are no verdict on it.
+  const isBlind = deviceMs === 0 && unexplainedMs > 0.5 * totalMs && mean.computeOrWaitMs < 0.5 * totalMs;
+  if (!first || first.weight <= 0 || isBlind) return {};
+  const { verdict, ms } = first;
+  const isWeak = unexplainedMs > ms;
+  const isClose = !isWeak && second !== undefined && second.ms > 0.6 * ms;
+  const saved = isWeak && verdict !== 'host' ? first.weight - ms : savedMs(verdict, ms, hiddenMs);
   return {
     verdict,
-    certainty,
-    ...(isClose && { runnerUp: second[0] }),
-    speedUp: mean.totalMs / Math.max(mean.totalMs - savedMs(verdict, ms, hiddenMs), mean.totalMs / 1000),
+    certainty: isWeak ? 'weak' : isClose ? 'mixed' : 'clear',
+    ...(isClose && { runnerUp: second.verdict }),
+    speedUp: totalMs / Math.max(totalMs - saved, totalMs / 1000),
   };
 }
+
+/**
+ * Where the GPU's time was not measured, kernels are believed to take up to five times their floor (20 % of the roof); what is beyond that
+ * counts as waiting.
+ */
+const CREDIBLE_SLACK = 4;
 
 const floorShare = ({ memoryMs = 0, computeMs = 0 }: StepParts): StepShare =>
   memoryMs >= computeMs ? 'memory' : 'compute';

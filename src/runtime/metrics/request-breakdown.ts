@@ -1,5 +1,6 @@
-import type { RequestTrace, StepTiming } from '../../shared/trace.ts';
+import type { RequestTrace } from '../../shared/trace.ts';
 import { e2e } from './e2e.ts';
+import { partsInWindow, TIMED_PARTS, type TimedPart } from './parts-in-window.ts';
 import type { RecordedStep } from './trace-log.ts';
 
 /** What a stretch of steps was spent on, ms; a part that the backend does not tell apart is absent and in `unexplainedMs`. */
@@ -40,19 +41,9 @@ export interface RequestBreakdown {
 /** Differences up to this are rounding of clocks, ms. */
 export const EXPLAINED_WITHIN_MS = 1;
 
-/** The parts of a step in the order in which they happen. */
-const STEP_PARTS = [
-  'encodeMs',
-  'submitMs',
-  'gpuMs',
-  'readbackMs',
-  'sampleMs',
-] as const satisfies readonly (keyof StepTiming)[];
-type StepPart = (typeof STEP_PARTS)[number];
-
 /**
  * Splits a request by its marks and by the steps that ran in it. A step in flight together with the one before it counts from the end of
- * that one; its parts are taken from its end backwards, as those at its start were hidden.
+ * that one, with what of its parts was not hidden.
  *
  * @param steps that ended while it ran, oldest first (`TraceLog.stepsOf`)
  * @returns nothing if no token or no delta came
@@ -85,7 +76,7 @@ export function requestBreakdown(trace: RequestTrace, steps: readonly RecordedSt
 
 /** The time from `fromMs` to `toMs`, covered by steps and by what lies between them. */
 function stretch(steps: readonly RecordedStep[], fromMs: number, toMs: number): StepStretch {
-  const sums: Partial<Record<StepPart, number>> = {};
+  const sums: Partial<Record<TimedPart, number>> = {};
   let count = 0;
   let betweenMs = 0;
   let restMs = 0;
@@ -97,15 +88,14 @@ function stretch(steps: readonly RecordedStep[], fromMs: number, toMs: number): 
     betweenMs += startMs - sinceMs;
     sinceMs = endMs;
     count += 1;
-    let openMs = endMs - startMs;
-    for (const part of STEP_PARTS.toReversed()) {
-      const measuredMs = step.timing[part];
-      if (measuredMs === undefined) continue;
-      const shownMs = Math.min(Math.max(0, measuredMs), openMs);
-      sums[part] = (sums[part] ?? 0) + shownMs;
-      openMs -= shownMs;
+    // A step at the edge of the stretch counts for what lies in it.
+    const clipped = { ...window, fromMs: startMs, toMs: endMs, ownMs: endMs - startMs };
+    const own = partsInWindow({ step, window: clipped });
+    for (const part of TIMED_PARTS) {
+      const ms = own.parts[part];
+      if (ms !== undefined) sums[part] = (sums[part] ?? 0) + ms;
     }
-    restMs += openMs;
+    restMs += own.restMs;
   }
   betweenMs += Math.max(0, toMs - sinceMs);
   return { steps: count, totalMs: Math.max(0, toMs - fromMs), ...sums, betweenMs, ...unexplained(restMs) };

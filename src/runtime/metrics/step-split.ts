@@ -35,8 +35,12 @@ export interface StepSplit {
   /** Time that the step alone accounts for, and the host's before it: what one token waited for. */
   totalMs: number;
   parts: StepParts;
-  /** Device time that no part explains: kernels below the roof, contention, what was not measured. */
+  /** Time that no part explains: kernels below the roof, contention, what was not measured. */
   unexplainedMs: number;
+  /** Of it, what the device was busy computing, ms: kernels that do not reach the roof. 0 where that time was not measured. */
+  belowRoofMs: number;
+  /** Of it, what went by until a result was there, ms, where the device's own time was not measured: computing or waiting. */
+  computeOrWaitMs: number;
   /** Of the memory or compute part, what the step did for other sequences of its batch, ms; 0 for a batch of one. */
   batchMs: number;
   work: StepWork;
@@ -70,14 +74,16 @@ export function splitStep(step: StepTrace, window: StepWindow, context: Diagnosi
   const left = new Budget(totalMs);
   const hostFirst = window.overlaps ? 0 : left.take(hostBusyMs);
   // Inside the device's busy time, where that was measured; else all the time there is.
-  const busy = new Budget(left.take(gpuMs ?? left.ms));
+  const busyMs = isGpu ? gpuMs : timing.submitMs;
+  const busy = new Budget(left.take(busyMs ?? left.ms));
   const floorMs = busy.take(floor.floorMs ?? 0);
+  const onGpuMs = product(dispatches, peaks.dispatchGpuMs);
   let shownDispatchMs = 0;
   if (dispatchMs !== undefined) {
-    shownDispatchMs = busy.take(Math.min(dispatchMs, product(dispatches, peaks.dispatchGpuMs) ?? dispatchMs));
+    shownDispatchMs = busy.take(gpuMs === undefined ? dispatchMs : Math.min(dispatchMs, onGpuMs ?? dispatchMs));
     shownDispatchMs += left.take(dispatchMs - shownDispatchMs);
   }
-  const from = gpuMs === undefined ? busy : left;
+  const from = busyMs === undefined ? busy : left;
   const hostMs = hostFirst + (window.overlaps ? from.take(hostBusyMs) : 0);
   const waitMs = gpuMs === undefined ? waitAtMost(timing.readbackMs, peaks.readbackMs) : from.ms;
   const readbackMs = isGpu && waitMs !== undefined ? from.take(waitMs) : undefined;
@@ -94,6 +100,8 @@ export function splitStep(step: StepTrace, window: StepWindow, context: Diagnosi
       hostMs,
     },
     unexplainedMs: busy.ms + left.ms,
+    belowRoofMs: busyMs === undefined ? 0 : busy.ms,
+    computeOrWaitMs: busyMs === undefined && isGpu ? Math.min(busy.ms, timing.readbackMs ?? 0) : 0,
     batchMs: floorMs - floorMs * shareAlone(step, work, peaks, floor),
     work,
     roofline: roofline(work, peaks, gpuMs ?? totalMs),

@@ -168,8 +168,8 @@ describe('requestBreakdown', () => {
   it('requestBreakdown: what was hidden behind the step before does not count', () => {
     const log = new TraceLog();
     log.addStep(stepOf(0, 20, { kind: 'prefill' }));
-    // Given at 5, done at 24: 4 ms of its own, of which the GPU's 3 and the readback's 1 are the last.
-    log.addStep(stepOf(5, 19, { parts: { encodeMs: 2, gpuMs: 3, readbackMs: 1 } }));
+    // Given at 5, done at 24: 4 ms of its own, of which the GPU was busy for 3; the rest of the wait lies behind the prefill.
+    log.addStep(stepOf(5, 19, { parts: { encodeMs: 2, gpuMs: 3, readbackMs: 14 } }));
     const trace = handMadeTrace([20, 24], { requestId: 'r', marks: { startedMs: 0 } });
     log.addRequest({ outcome: 'completed', trace });
     expect(log.breakdownOf('r')!.decode).to.deep.equal({

@@ -11,20 +11,51 @@ type Words = Pick<Diagnosis, 'finding' | 'advice' | 'plain'>;
 export function verdictWords(facts: Facts, context: DiagnosisContext): Words {
   const { verdict, certainty, n, hiddenSteps, runnerUp } = facts;
   if (verdict === undefined) return noVerdict(n, hiddenSteps);
-  const finding = `${NAMES[verdict]}: ${numbers(verdict, facts, context)}`;
-  const share = facts.shares.unexplained ?? 0;
-  const doubt =
-    certainty === 'weak'
-      ? `; yet ${percent(share)} of the step is unexplained`
-      : runnerUp !== undefined
-        ? `; ${SHORT_NAMES[runnerUp]} follows with ${percent(shareOf(runnerUp, facts))}`
-        : '';
+  if (certainty === 'weak') return weakWords(verdict, facts, context);
+  const follows =
+    runnerUp === undefined ? '' : `; ${SHORT_NAMES[runnerUp]} follows with ${percent(shareOf(runnerUp, facts))}`;
   const { advice, plain } = ADVICE[verdict];
-  const subject = facts.kind === 'decode' ? 'each word' : 'the first word';
   return {
-    finding: `${finding}${doubt}.`,
+    finding: `${NAMES[verdict]}: ${numbers(verdict, facts, context)}${follows}.`,
     advice: `${advice(facts)} about ${facts.speedUp!.toFixed(1)} x.`,
-    plain: plain(subject),
+    plain: plain(subjectOf(facts)),
+  };
+}
+
+const subjectOf = ({ kind }: Facts): string => (kind === 'decode' ? 'each word' : 'the first word');
+
+/** Most of the time has no name: it is said where it went by, and that a smaller model is not what helps. */
+function weakWords(verdict: Verdict, facts: Facts, { device, peaks }: DiagnosisContext): Words {
+  const { roofline: under, stepMs, belowRoofMs, computeOrWaitMs, unexplainedMs } = facts;
+  const rest = `${percent(unexplainedMs / stepMs!)} of ${ms(stepMs!)} per step`;
+  const subject = subjectOf(facts);
+  const gain = `about ${facts.speedUp!.toFixed(1)} x.`;
+  const chip = device === 'gpu' ? 'graphics chip' : 'processor';
+  if (belowRoofMs >= unexplainedMs / 2) {
+    const roof =
+      under.boundBy === 'compute'
+        ? `${percent((under.computeMs ?? 0) / stepMs!)} of ${amount(peaks.flopPerSecond!, 'FLOP/s')}`
+        : under.boundBy === 'memory'
+          ? `${percent((under.memoryMs ?? 0) / stepMs!)} of ${amount(peaks.bytesPerSecond!, 'B/s')}`
+          : 'an unknown share of the roof';
+    return {
+      finding: `${NAMES[verdict]}, but far below the roof: kernels reach ${roof}; ${rest} have no other explanation.`,
+      advice: `Kernels at the roof would give up to ${gain}`,
+      plain: `Most of the time the ${chip} is busy computing ${subject}, and not as fast as it could; better programs for it would help most.`,
+    };
+  }
+  if (computeOrWaitMs >= unexplainedMs / 2) {
+    return {
+      finding: `${NAMES[verdict]}, as far as can be told: ${rest} go by until the result is there, computing or waiting.`,
+      advice: 'Take a device or browser with timestamps, or an engine that counts its work, to tell the two apart.',
+      plain: `Most of the time goes by waiting for the ${chip} to finish ${subject}; this browser does not tell what it does meanwhile.`,
+    };
+  }
+  return {
+    finding: `${NAMES[verdict]}, as far as can be told: ${percent(shareOf(verdict, facts))}; ${rest} are unexplained.`,
+    advice:
+      'Close other programs and pages, and probe the device again: something that is not measured takes the time.',
+    plain: `Most of the time for ${subject} cannot be explained; other programs may be keeping this device busy.`,
   };
 }
 
@@ -111,7 +142,7 @@ const ADVICE: Readonly<Record<Verdict, { advice: (facts: Facts) => string; plain
 function noVerdict(n: number, hiddenSteps: number): Words {
   if (n > 0) {
     return {
-      finding: `No verdict: nothing is known of where the time of ${n} steps went.`,
+      finding: `No verdict: too little is known of where the time of ${n} steps went.`,
       advice: 'Probe the device, or take an engine that measures its steps.',
       plain: 'This engine does not tell what it spends its time on.',
     };
