@@ -1,12 +1,14 @@
 import { systemClock } from '../shared/clock.ts';
 import { isTokenglassError } from '../shared/errors.ts';
 import type { EngineName, LoadProgress } from '../shared/info.ts';
+import type { PrefixCacheOptions } from '../shared/prefix-cache.ts';
 import { probeGpu, type GpuProbe } from './backends/onnx/adapter-probe.ts';
 import type { Backend } from './backends/backend.ts';
 import type { OrtAssets } from './backends/onnx/ort-assets.ts';
 import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
-import { createEngineFromParts } from './engine/local-engine.ts';
+import { createEngineFromParts, type LocalEngineParts } from './engine/local-engine.ts';
+import { KvDatabase } from './kv/kv-database.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
 import { resolveModel, type ModelSpec, type ResolvedModel } from './models/catalog.ts';
 import type { GgufHeader } from './models/gguf/header.ts';
@@ -40,6 +42,11 @@ export interface LocalEngineOptions {
   update?: boolean;
   /** Mirror of the Hub, and an access token for `hf:` models (neither stored nor logged). */
   hub?: { baseUrl?: string; token?: string };
+  /**
+   * Keep the KV of prompts and answers in memory and in IndexedDB, token ids included, so that what begins alike is not computed again; false
+   * keeps nothing. @default on, where the backend can
+   */
+  prefixCache?: boolean | PrefixCacheOptions;
   onProgress?: (progress: LoadProgress) => void;
   /** Ends the load. */
   signal?: AbortSignal;
@@ -65,7 +72,7 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
   for (const [index, { engine, reason }] of choices.entries()) {
     try {
       const { backend, text } = await load(options, model, engine);
-      return assemble(backend, text, { engine, reason: reason + failure });
+      return assemble(options, backend, text, { engine, reason: reason + failure });
     } catch (error) {
       const isLast = index === choices.length - 1;
       if (isLast || !GPU_FAILURES.some((code) => isTokenglassError(error, code))) throw error;
@@ -92,12 +99,11 @@ async function load(
 ): Promise<Loaded> {
   const { store, update, onProgress, signal } = options;
   const memoryBytes = memoryLimit(engine === 'onnx-wasm');
-  const session = await beginLoad(model.source, { store, update, onProgress, signal, memoryBytes });
-  const stored = { ...model, source: session.source };
+  const session = await beginLoad(model, { store, update, onProgress, signal, memoryBytes });
   const told = { ...options, ...(session.onProgress && { onProgress: session.onProgress }) };
   try {
-    if (engine === 'webgpu') return await loadGguf(told, stored);
-    return await loadOnnx(told, stored, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
+    if (engine === 'webgpu') return await loadGguf(told, session.model);
+    return await loadOnnx(told, session.model, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
   } finally {
     await session.end();
   }
@@ -158,7 +164,18 @@ function shared({ gpu, contextTokens, onProgress, signal }: LocalEngineOptions) 
   };
 }
 
-function assemble(backend: Backend, text: ModelText, choice: EngineChoice): Engine {
+const MEMORY_KV_BYTES = 256 * 2 ** 20;
+const STORED_KV_BYTES = 512 * 2 ** 20;
+
+function prefixCacheParts({ prefixCache = true }: LocalEngineOptions): Pick<LocalEngineParts, 'prefixCache'> {
+  if (prefixCache === false) return {};
+  const { memoryBytes = MEMORY_KV_BYTES, storedBytes = STORED_KV_BYTES } = prefixCache === true ? {} : prefixCache;
+  const isStored = storedBytes > 0 && typeof indexedDB !== 'undefined';
+  const stored = isStored ? { database: new KvDatabase(), budgetBytes: storedBytes } : undefined;
+  return { prefixCache: { memoryBytes, ...(stored && { stored }) } };
+}
+
+function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText, choice: EngineChoice): Engine {
   const { model, version, adapter, threads } = backend.info;
   return createEngineFromParts({
     backend,
@@ -166,6 +183,7 @@ function assemble(backend: Backend, text: ModelText, choice: EngineChoice): Engi
     encodePrompt: text.encodePrompt,
     defaults: text.defaults,
     clock: systemClock,
+    ...prefixCacheParts(options),
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
     info: {
       ...choice,

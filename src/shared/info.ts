@@ -32,6 +32,8 @@ export interface ModelInfo {
   kvBytesPerToken: number;
   /** Content digest or another stable name of exactly these weights; what KV blocks are bound to. */
   fingerprint: string;
+  /** Those of the above that the engine has no way to know (a server does not tell its layers); numbers are 0 then. Absent: all are known. */
+  unknown?: readonly string[];
 }
 
 export interface EngineInfo {
@@ -48,6 +50,8 @@ export interface EngineInfo {
   reason: string;
   /** True if the engine runs in a worker. */
   worker: boolean;
+  /** True if KV of earlier requests is kept and found again; absent where it is not. */
+  prefixCache?: boolean;
 }
 
 /** Progress of loading a model, in bytes; `totalBytes` is absent while unknown. */

@@ -112,7 +112,7 @@ export interface BackendKv {
    * Set by the owner of held blocks, where these lie in memory that sequences need too: called when a step finds none left. To release one or
    * more held blocks and give true, or to give false if there are none.
    */
-  onMemoryNeeded?: () => boolean;
+  onMemoryNeeded?: (() => boolean) | undefined;
 }
 
 /**

@@ -61,7 +61,8 @@ export class LocalEngine implements Engine {
   constructor(parts: LocalEngineParts) {
     const { backend, clock, info } = parts;
     const { model, capabilities } = backend.info;
-    this.info = info;
+    const hasCache = backend.kv !== undefined && parts.prefixCache !== undefined;
+    this.info = hasCache ? { ...info, prefixCache: true } : info;
     this.metrics = this.#emitter;
     this.#parts = parts;
     this.#limits = {

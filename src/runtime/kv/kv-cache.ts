@@ -222,7 +222,7 @@ export class KvCache {
   async close(): Promise<void> {
     await this.settled();
     this.#isClosed = true;
-    delete this.#kv.onMemoryNeeded;
+    this.#kv.onMemoryNeeded = undefined;
     this.#memory.clear();
   }
 

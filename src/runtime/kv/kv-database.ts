@@ -30,9 +30,14 @@ export class KvDatabase {
       this.#store(mode, async (rows) => {
         const committed = promisifyRequest(rows.transaction);
         committed.catch(() => undefined); // told by the await below, unless `work` throws first
-        const result = await work(rows);
-        await committed;
-        return result;
+        try {
+          const result = await work(rows);
+          await committed;
+          return result;
+        } catch (error) {
+          abort(rows.transaction);
+          throw error;
+        }
       });
     try {
       return await once();
@@ -60,3 +65,12 @@ export class KvDatabase {
 /** The row, or undefined; to be called within a transaction. */
 export const getRow = (rows: IDBObjectStore, kind: RowKind, name: string): Promise<unknown> =>
   promisifyRequest<unknown>(rows.get(rowKey(kind, name)));
+
+/** Undoes a transaction that has not ended. */
+function abort(transaction: IDBTransaction): void {
+  try {
+    transaction.abort();
+  } catch {
+    // it has ended
+  }
+}

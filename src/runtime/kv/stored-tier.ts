@@ -13,7 +13,7 @@ export interface StoredTierOptions {
   budgetBytes: number;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** True for a block that goes last. @default none */
+  /** True for a block that stays, and for which others go. @default none */
   isPinned?: (name: string) => boolean;
 }
 
@@ -99,10 +99,10 @@ export class StoredTier {
 
   /**
    * Stores the blocks of a chain from `from` on; those that are there already stay. All of them are written, or none.
-   * @returns false if blocks before `from` are not stored (any more)
+   * @returns false if blocks before `from` are not stored (any more), or there is no room
    */
   async put(keys: readonly BlockKey[], from: number, data: readonly Uint8Array<ArrayBuffer>[]): Promise<boolean> {
-    await this.#makeRoom(data.reduce((sum, { byteLength }) => sum + byteLength, 0));
+    if (!(await this.#makeRoom(data.reduce((sum, { byteLength }) => sum + byteLength, 0)))) return false;
     try {
       return await this.#write(keys, from, data);
     } catch (error) {
@@ -183,16 +183,17 @@ export class StoredTier {
     });
   }
 
-  /** Evicts, least recently used chain first and each from its end, so that `bytes` more keep to the budget. */
-  async #makeRoom(bytes: number): Promise<void> {
-    if (this.#totalBytes !== undefined && this.#totalBytes + bytes <= this.#budgetBytes) return;
+  /** Evicts, least recently used chain first and each from its end, so that `bytes` more keep to the budget; false if they cannot. */
+  async #makeRoom(bytes: number): Promise<boolean> {
+    if (this.#totalBytes !== undefined && this.#totalBytes + bytes <= this.#budgetBytes) return true;
     const { isPinned = () => false } = this.#options;
     const records = await this.#records();
     let total = [...records.values()].reduce((sum, record) => sum + record.bytes, 0);
     const usedAtMs = chainUses([...records.values()]);
     const order = [...records]
-      .map(([name, record]) => ({ name, record, pinned: isPinned(name) ? 1 : 0, usedAtMs: usedAtMs.get(record.id)! }))
-      .sort((a, b) => a.pinned - b.pinned || a.usedAtMs - b.usedAtMs || b.record.index - a.record.index);
+      .filter(([name]) => !isPinned(name))
+      .map(([name, record]) => ({ name, record, usedAtMs: usedAtMs.get(record.id)! }))
+      .sort((a, b) => a.usedAtMs - b.usedAtMs || b.record.index - a.record.index);
     const victims: string[] = [];
     const target = total + bytes <= this.#budgetBytes ? Infinity : this.#budgetBytes * EVICT_TO;
     for (const { name, record } of order) {
@@ -203,6 +204,7 @@ export class StoredTier {
     if (victims.length > 0) await this.#delete(victims);
     this.#evicted += victims.length;
     this.#totalBytes = total;
+    return total + bytes <= this.#budgetBytes;
   }
 
   /** Records of all models; rows that are none are deleted. */

@@ -14,6 +14,7 @@ import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { createSampler, type Sampler } from '../sampling/sampler.ts';
 import type { DeviceGuard } from './device-guard.ts';
 import { disposeKv, downloadKv, joinKv, kvLength, sliceKv, type KvBlock } from './kv-tensors.ts';
+import { OnnxKv } from './onnx-kv.ts';
 import type { OnnxSession } from './onnx-session.ts';
 import { OnnxSequence } from './onnx-sequence.ts';
 import type { OrtRuntime } from './ort-runtime.ts';
@@ -39,6 +40,7 @@ interface PlannedRow {
 /** ONNX models in onnxruntime-web. One step at a time; rows of several sequences in a step run one after another. */
 export class OnnxBackend implements Backend {
   readonly info: BackendInfo;
+  readonly kv: OnnxKv;
   readonly #parts: OnnxBackendParts;
   readonly #clock: Clock;
   readonly #sampler: Sampler;
@@ -50,6 +52,7 @@ export class OnnxBackend implements Backend {
   constructor(parts: OnnxBackendParts) {
     this.#parts = parts;
     this.info = parts.info;
+    this.kv = new OnnxKv(this, parts.session.layout);
     this.#clock = parts.clock ?? systemClock;
     this.#sampler = createSampler(parts.session.vocabSize);
     this.#stopListening = parts.runtime.onStuck((error) => parts.guard.lose(error));
@@ -122,14 +125,14 @@ export class OnnxBackend implements Backend {
 
   /**
    * Gives an empty sequence the KV of `tokens` from blocks that follow each other from 0 on; it then goes on as if it had computed
-   * them. (`isPrompt` as in a step row.)
+   * them, of which the first `promptTokens` (default: all) as prompt.
    * @throws RangeError if the sequence is not empty, or the blocks have gaps, another layout or another number of tokens
    */
   async importKv(
     id: SequenceId,
     tokens: readonly number[],
     blocks: readonly KvBlock[],
-    isPrompt = true,
+    promptTokens = tokens.length,
   ): Promise<void> {
     this.#assertUsable();
     const sequence = this.#sequence(id);
@@ -143,7 +146,7 @@ export class OnnxBackend implements Backend {
     await guard.race(
       runtime.exclusive(() => {
         sequence.kv = kv;
-        for (const token of tokens) sequence.append(token, isPrompt);
+        for (const [index, token] of tokens.entries()) sequence.append(token, index < promptTokens);
         return Promise.resolve();
       }),
     );

@@ -13,6 +13,7 @@ import { defaultLinearTile } from './kernels/linear/linear.ts';
 import { KernelCompiler } from './kernels/pipeline.ts';
 import { createSampleKernels } from './kernels/sample/sample-kernels.ts';
 import { KvBlocks } from './kv-blocks.ts';
+import { KvMemory } from './kv-memory.ts';
 import { checkModel, modelInfo } from './model-info.ts';
 import { createPlanBuffers } from './plan/buffers.ts';
 import type { PlanParts } from './plan/fused-steps.ts';
@@ -214,6 +215,9 @@ async function assemble(
     sampler,
   });
   const writer = new StepWriter(layout);
+  const kvMemory = new KvMemory(gpu, buffers, modelSizes(config).kvHalfBlockBytes);
+  const blocks = new KvBlocks(kvBlocks);
+  const copyBlock = (from: number, to: number): void => kvMemory.copy(from, to);
   const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
   return new WebGpuBackend({
     gpu,
@@ -231,7 +235,7 @@ async function assemble(
         maxBatch,
         maxStepTokens,
         runAhead: RUN_AHEAD,
-        kvExport: false,
+        kvExport: true,
         logprobs: MAX_TOP_LOGPROBS,
         grammarMask: false,
       },
@@ -239,7 +243,9 @@ async function assemble(
     plan,
     costs: new StepCosts(config, weights),
     sampler,
-    sequences: new Sequences(new KvBlocks(kvBlocks), writer, { contextTokens, slots }),
+    sequences: new Sequences(blocks, writer, copyBlock, { contextTokens, slots }),
+    blocks,
+    kvMemory,
     writer,
     stepBuffer: buffers.step,
     ring: new ReadbackRing(gpu.memory, RUN_AHEAD, batchRows * sampler.recordBytes + TIMER_BYTES),

@@ -18,18 +18,28 @@ export interface Sequence {
   hasSampled: boolean;
 }
 
+/** Copies a block's keys and values, all layers, to another block, after the steps already submitted. */
+export type CopyBlock = (from: number, to: number) => void;
+
 /** Open sequences, their slots and their KV blocks. */
 export class Sequences {
   readonly #blocks: KvBlocks;
   readonly #writer: StepWriter;
+  readonly #copyBlock: CopyBlock;
   readonly #contextTokens: number;
   readonly #freeSlots: number[];
   readonly #open = new Map<SequenceId, Sequence>();
   #nextId = 1;
 
-  constructor(blocks: KvBlocks, writer: StepWriter, sizes: { contextTokens: number; slots: number }) {
+  constructor(
+    blocks: KvBlocks,
+    writer: StepWriter,
+    copyBlock: CopyBlock,
+    sizes: { contextTokens: number; slots: number },
+  ) {
     this.#blocks = blocks;
     this.#writer = writer;
+    this.#copyBlock = copyBlock;
     this.#contextTokens = sizes.contextTokens;
     this.#freeSlots = Array.from({ length: sizes.slots }, (_, i) => sizes.slots - 1 - i);
   }
@@ -74,11 +84,53 @@ export class Sequences {
         { details: { tokens: length, contextTokens: this.#contextTokens } },
       );
     }
-    while (sequence.blocks.length * KV_BLOCK < length) {
-      const block = this.#blocks.take();
-      this.#writer.setBlock(sequence.slot, sequence.blocks.length, block);
-      sequence.blocks.push(block);
+    this.#ownLastBlock(sequence);
+    while (sequence.blocks.length * KV_BLOCK < length) this.#append(sequence, this.#blocks.take());
+  }
+
+  /**
+   * Gives an empty sequence whole blocks that others use too, and `more` new ones after them, whose content the caller writes. It then
+   * has as many tokens as fit in all of them. @returns the new blocks
+   * @throws TokenglassError `context-overflow`; the sequence is then as before
+   */
+  attach(sequence: Sequence, shared: readonly number[], more: number): number[] {
+    const length = (shared.length + more) * KV_BLOCK;
+    if (length > this.#contextTokens || sequence.length > 0 || sequence.blocks.length > 0)
+      throw new RangeError(
+        `Cannot give a sequence ${length} tokens: it has ${sequence.length}, or the context is less`,
+      );
+    // Shared first: what is needed for the others may be taken from whoever else keeps these.
+    this.#blocks.share(shared);
+    for (const block of shared) this.#append(sequence, block);
+    try {
+      const taken = Array.from({ length: more }, () => {
+        const block = this.#blocks.take();
+        this.#append(sequence, block);
+        return block;
+      });
+      sequence.length = length;
+      return taken;
+    } catch (error) {
+      this.#blocks.give(sequence.blocks.splice(0));
+      throw error;
     }
+  }
+
+  #append(sequence: Sequence, block: number): void {
+    this.#writer.setBlock(sequence.slot, sequence.blocks.length, block);
+    sequence.blocks.push(block);
+  }
+
+  /** After a truncation into a block that others use, the next tokens go to a copy of it. */
+  #ownLastBlock(sequence: Sequence): void {
+    const index = Math.floor(sequence.length / KV_BLOCK);
+    const shared = sequence.blocks[index];
+    if (shared === undefined || !this.#blocks.isShared(shared)) return;
+    const own = this.#blocks.take();
+    this.#copyBlock(shared, own);
+    sequence.blocks[index] = own;
+    this.#writer.setBlock(sequence.slot, index, own);
+    this.#blocks.give([shared]);
   }
 
   /** Forgets tokens from `length` on. @throws RangeError above the current length */

@@ -4,6 +4,7 @@ import type { StepTiming, StepTrace } from '../../../shared/trace.ts';
 import type {
   Backend,
   BackendInfo,
+  BackendKv,
   SequenceId,
   SequenceOptions,
   StepResult,
@@ -14,12 +15,15 @@ import type { GpuContext } from './device.ts';
 import { KV_BLOCK, queriesPerTile } from './kernels/attention/attention.ts';
 import { readSampleRecord, type SampleRow } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
+import type { KvBlocks } from './kv-blocks.ts';
+import type { KvMemory } from './kv-memory.ts';
 import type { ModelPlan, StepShape } from './plan/model-plan.ts';
 import type { StepCosts } from './plan/step-costs.ts';
 import type { ReadbackRing } from './readback-ring.ts';
 import type { Sequence, Sequences } from './sequences.ts';
 import type { StepWriter } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';
+import { WebGpuKv } from './webgpu-kv.ts';
 
 /** What a backend is made of; `createWebGpuBackend` makes it. */
 export interface WebGpuParts {
@@ -29,6 +33,8 @@ export interface WebGpuParts {
   costs: StepCosts;
   sampler: SampleKernels;
   sequences: Sequences;
+  blocks: KvBlocks;
+  kvMemory: KvMemory;
   writer: StepWriter;
   stepBuffer: GPUBuffer;
   ring: ReadbackRing;
@@ -53,6 +59,7 @@ interface StepInFlight {
 export class WebGpuBackend implements Backend {
   readonly info: BackendInfo;
   readonly lost: Promise<Error>;
+  readonly kv: BackendKv;
   readonly #parts: WebGpuParts;
   readonly #clock: Clock;
   readonly #pending = new Set<Promise<unknown>>();
@@ -65,6 +72,7 @@ export class WebGpuBackend implements Backend {
   constructor(parts: WebGpuParts) {
     this.#parts = parts;
     this.info = parts.info;
+    this.kv = new WebGpuKv(parts, () => this.#check());
     this.#clock = parts.clock ?? systemClock;
     this.#ended = new Promise((_, reject) => {
       this.#end = (error) => {

@@ -14,7 +14,7 @@ const WORDS = 1 + KV_BLOCK_TOKENS;
 export class FakeKv implements BackendKv {
   readonly format = 'fake';
   readonly blockBytes = WORDS * 4;
-  onMemoryNeeded?: () => boolean;
+  onMemoryNeeded?: (() => boolean) | undefined;
   /** Blocks held and not released. */
   readonly held = new Set<HeldKvBlock>();
   readonly #sequence: (id: SequenceId) => { tokens: number[]; promptLength: number };
@@ -51,6 +51,8 @@ export class FakeKv implements BackendKv {
     const sequence = this.#sequence(id);
     if (sequence.tokens.length > 0 || tokens.length !== blocks.length * KV_BLOCK_TOKENS)
       return Promise.reject(new RangeError('Cannot restore: the sequence is not empty, or blocks and tokens differ'));
+    if (blocks.some((block) => block instanceof Uint8Array && block.byteLength !== this.blockBytes))
+      return Promise.reject(new RangeError('Cannot restore: a block has another length'));
     const held = blocks.map((block) => (block instanceof Uint8Array ? this.#hold(block) : block));
     for (const block of held) {
       if (!this.held.has(block)) return Promise.reject(new RangeError('Cannot restore a block that is not held'));

@@ -1,0 +1,113 @@
+import type { BackendInfo, BackendKv, HeldKvBlock, SequenceId } from '../backend.ts';
+import { KV_BLOCK } from './kernels/attention/attention.ts';
+import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
+import type { KvBlocks } from './kv-blocks.ts';
+import type { KvMemory } from './kv-memory.ts';
+import type { Sequences } from './sequences.ts';
+
+/** A block of the pool that outlives its sequence. */
+interface PoolBlock extends HeldKvBlock {
+  readonly block: number;
+}
+
+export interface WebGpuKvParts {
+  info: BackendInfo;
+  sequences: Sequences;
+  blocks: KvBlocks;
+  kvMemory: KvMemory;
+  sampler: Pick<SampleKernels, 'appendTokens'>;
+}
+
+/** KV by block: held and given to another sequence where it lies, without copying; bytes go through staging buffers. */
+export class WebGpuKv implements BackendKv {
+  readonly format: string;
+  readonly blockBytes: number;
+  readonly #parts: WebGpuKvParts;
+  readonly #check: () => void;
+  readonly #held = new Set<PoolBlock>();
+
+  /** @param check throws once the backend cannot be used any more */
+  constructor(parts: WebGpuKvParts, check: () => void) {
+    this.#parts = parts;
+    this.#check = check;
+    const { layers, kvHeads, headDim } = parts.info.model;
+    // The number goes up when kernels lay out keys or values differently.
+    this.format = `webgpu/1 f16 ${layers}x2x${kvHeads}x${KV_BLOCK}x${headDim}`;
+    this.blockBytes = parts.kvMemory.blockBytes;
+  }
+
+  get onMemoryNeeded(): (() => boolean) | undefined {
+    return this.#parts.blocks.onExhausted;
+  }
+
+  set onMemoryNeeded(listener: (() => boolean) | undefined) {
+    this.#parts.blocks.onExhausted = listener;
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- so that a wrong range rejects
+  async hold(id: SequenceId, start: number, end: number): Promise<HeldKvBlock[]> {
+    this.#check();
+    const { blocks, length } = this.#parts.sequences.get(id);
+    if (!(start >= 0 && start <= end && end * KV_BLOCK <= length))
+      throw new RangeError(`Cannot hold blocks ${start} to ${end}: the sequence has ${length} tokens`);
+    return this.#hold(blocks.slice(start, end));
+  }
+
+  async read(blocks: readonly HeldKvBlock[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    this.#check();
+    return this.#parts.kvMemory.read(blocks.map((block) => this.#poolBlock(block)));
+  }
+
+  release(blocks: readonly HeldKvBlock[]): void {
+    for (const block of blocks) {
+      const index = this.#poolBlock(block);
+      this.#held.delete(block as PoolBlock);
+      this.#parts.blocks.give([index]);
+    }
+  }
+
+  async restore(
+    id: SequenceId,
+    tokens: readonly number[],
+    given: readonly (HeldKvBlock | Uint8Array<ArrayBuffer>)[],
+    promptTokens: number,
+  ): Promise<HeldKvBlock[]> {
+    this.#check();
+    const { sequences, sampler, kvMemory } = this.#parts;
+    const sequence = sequences.get(id);
+    const held = given.filter((block): block is HeldKvBlock => !(block instanceof Uint8Array));
+    const bytes = given.filter((block) => block instanceof Uint8Array);
+    if (given.slice(0, held.length).some((block) => block instanceof Uint8Array))
+      throw new RangeError('Cannot restore KV: bytes come after the blocks that are held');
+    if (tokens.length !== given.length * KV_BLOCK)
+      throw new RangeError(`Cannot restore KV: ${given.length} blocks, and ${tokens.length} token ids`);
+    if (bytes.some(({ byteLength }) => byteLength !== this.blockBytes))
+      throw new RangeError(`Cannot restore KV: a block has not ${this.blockBytes} bytes`);
+    const shared = held.map((block) => this.#poolBlock(block));
+    const taken = sequences.attach(sequence, shared, bytes.length);
+    sampler.appendTokens(sequence.slot, 0, tokens.slice(0, promptTokens), true);
+    if (promptTokens < tokens.length)
+      sampler.appendTokens(sequence.slot, promptTokens, tokens.slice(promptTokens), false);
+    // Held from here on: the sequence may be closed while the bytes are on their way.
+    const more = this.#hold(taken);
+    try {
+      await kvMemory.write(taken, bytes);
+    } catch (error) {
+      this.release(more);
+      throw error;
+    }
+    return [...held, ...more];
+  }
+
+  #hold(blocks: readonly number[]): PoolBlock[] {
+    this.#parts.blocks.share(blocks);
+    const held = blocks.map((block) => ({ block, bytes: this.blockBytes }));
+    for (const block of held) this.#held.add(block);
+    return held;
+  }
+
+  #poolBlock(block: HeldKvBlock): number {
+    if (!this.#held.has(block as PoolBlock)) throw new RangeError('Cannot use a KV block that is not held');
+    return (block as PoolBlock).block;
+  }
+}
