@@ -129,6 +129,8 @@ describe('diagnose', () => {
     // 14.2 ms, of which kernels at the roof would save 7.
     expect(weak.speedUp).to.be.closeTo(14.2 / 7.2, 1e-9);
     expect(weak.plain).to.contain('not as fast as it could');
+    const slow = decodeOf({ memoryMs: 0.05, efficiency: 0.005, dispatches: 10 });
+    expect(slow.finding).to.contain('kernels reach under 1 % of 100 GB/s');
     const mixed = decodeOf({ memoryMs: 5, dispatches: 200, readbackMs: 0.2 });
     expect(mixed).to.include({ verdict: 'memory', certainty: 'mixed', runnerUp: 'dispatch' });
     expect(decodeOf({ memoryMs: 9, readbackMs: 0.5 }).certainty).to.equal('clear');

@@ -177,7 +177,7 @@ function judge(mean: MeanSplit, hiddenMs: number): Pick<Diagnosis, 'verdict' | '
   const { verdict, ms } = first;
   const isWeak = unexplainedMs > ms;
   const isClose = !isWeak && second !== undefined && second.ms > 0.6 * ms;
-  const saved = isWeak && verdict !== 'host' ? first.weight - ms : savedMs(verdict, ms, hiddenMs);
+  const saved = isWeak && mean.belowRoofMs > 0 ? mean.belowRoofMs : savedMs(verdict, ms, hiddenMs);
   return {
     verdict,
     certainty: isWeak ? 'weak' : isClose ? 'mixed' : 'clear',

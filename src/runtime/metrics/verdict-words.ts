@@ -155,7 +155,7 @@ function noVerdict(n: number, hiddenSteps: number): Words {
   };
 }
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const percent = (share: number): string => (share > 0 && share < 0.01 ? 'under 1 %' : `${Math.round(share * 100)} %`);
 
 function ms(value: number): string {
   if (value < 0.1) return `${(value * 1000).toPrecision(2)} us`;
