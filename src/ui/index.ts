@@ -5,6 +5,7 @@ export { TgComposer } from './composer/composer.ts';
 export { TgCopyButton } from './copy-button/copy-button.ts';
 export { TgContextChart, type ContextFloor } from './context-chart/context-chart.ts';
 export { TgDashboard } from './dashboard/dashboard.ts';
+export { measureDevice } from './dashboard/measure-device.ts';
 export { TgDataTable, type DataTable } from './data-table/data-table.ts';
 export { TgItlChart } from './itl-chart/itl-chart.ts';
 export { TgLoad } from './load/load.ts';
@@ -17,6 +18,8 @@ export { TgRoofline } from './roofline/roofline-chart.ts';
 export { TgStats, type Stats } from './stats/stats.ts';
 export { TgSteps } from './steps/steps.ts';
 export { TgTimeline } from './timeline/timeline.ts';
+export { TgTokenView } from './token-view/token-view.ts';
+export { TokenPieces, type PieceToken, type TokenPiece } from './token-view/token-pieces.ts';
 export { TgVerdict } from './verdict/verdict.ts';
 export { TgWhatIf, type Measured, type WhatIfSubject } from './what-if/what-if.ts';
 export {

@@ -205,8 +205,14 @@ export const chatStyles = css`
     font-size: var(--_text-xs);
   }
 
-  .under .quiet {
+  .under .actions {
+    flex: none;
     margin-inline: auto -0.5rem;
+  }
+
+  .quiet[aria-pressed='true'] {
+    background: var(--_accent-soft);
+    color: var(--_ink);
   }
 
   .jump {

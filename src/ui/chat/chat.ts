@@ -61,6 +61,7 @@ export class TgChat extends LitElement {
     historyTurns: { type: Number, attribute: 'history-turns' },
     sampling: { attribute: false },
     suggestions: { attribute: false },
+    showTokens: { type: Boolean, attribute: 'show-tokens', reflect: true },
     announcement: { state: true },
   };
 
@@ -78,6 +79,8 @@ export class TgChat extends LitElement {
   declare sampling: SamplingParams | undefined;
   /** Questions to begin with. @default [] */
   declare suggestions: readonly string[];
+  /** Answers are shown token by token, tinted by the time each took, in place of formatted text. @default false */
+  declare showTokens: boolean;
   declare private announcement: string;
 
   readonly #conversation = new Conversation();
@@ -90,6 +93,7 @@ export class TgChat extends LitElement {
     onFirstText: (first) => this.dispatchEvent(new TgFirstTokenEvent(first)),
     onDelta: (delta) => {
       this.#active?.answer.append(delta.text);
+      this.#active?.pieces?.append(delta.text, delta.tokens);
       this.dispatchEvent(new TgTokensEvent(delta));
     },
     onEnd: (end) => this.#handleEnd(end),
@@ -105,6 +109,7 @@ export class TgChat extends LitElement {
     this.placeholder = 'Ask a question';
     this.historyTurns = Infinity;
     this.suggestions = [];
+    this.showTokens = false;
     this.announcement = '';
     this.addEventListener('keydown', this.#handleKeydown);
   }
@@ -204,6 +209,7 @@ export class TgChat extends LitElement {
   #finish(status: 'done' | 'stopped' | 'error', outcome: Pick<Turn, 'error' | 'trace'>, turn = this.#active): void {
     if (!turn) return;
     turn.answer.close();
+    turn.pieces?.close();
     turn.status = status;
     Object.assign(turn, outcome);
     if (turn === this.#active) this.#active = undefined;
@@ -275,6 +281,7 @@ export class TgChat extends LitElement {
       (turn) =>
         renderTurn(turn, {
           isLast: turn === last,
+          showTokens: this.showTokens,
           status: turn === this.#active && active !== 'idle' && active !== 'done' ? active : turn.status,
           onAgain: () => void this.regenerate(),
         }),
@@ -319,7 +326,18 @@ export class TgChat extends LitElement {
             ${
               empty
                 ? nothing
-                : html`<button type="button" class="quiet" @click=${() => this.clear()}>${icons.plus} New chat</button>`
+                : html`<span class="actions"
+                    ><button
+                      type="button"
+                      class="quiet"
+                      aria-pressed=${this.showTokens}
+                      @click=${() => (this.showTokens = !this.showTokens)}
+                    >
+                      ${icons.ticks} Token timing</button
+                    ><button type="button" class="quiet" @click=${() => this.clear()}>
+                      ${icons.plus} New chat
+                    </button></span
+                  >`
             }
           </div>
         </div>

@@ -2,6 +2,7 @@ import type { ChatMessage } from '../../shared/generation.ts';
 import type { TokenglassError } from '../../shared/errors.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import { TextStream } from '../markdown/text-stream.ts';
+import { TokenPieces } from '../token-view/token-pieces.ts';
 
 /** `waiting` for an engine; the rest as in `GenerationState`, with `stopped` apart from `done`. */
 export type AnswerStatus = 'waiting' | 'queued' | 'prefill' | 'streaming' | 'done' | 'stopped' | 'error';
@@ -12,10 +13,15 @@ export interface Turn {
   readonly question: string;
   /** Replaced when the answer is made again. */
   answer: TextStream;
+  /** The answer by token; of the latest turns only. */
+  pieces?: TokenPieces;
   status: AnswerStatus;
   error?: TokenglassError;
   trace?: RequestTrace;
 }
+
+/** Turns whose tokens are kept: a long conversation must not keep every time of every token. */
+const TURNS_WITH_TOKENS = 8;
 
 /** The turns of a chat, oldest first. */
 export class Conversation {
@@ -27,9 +33,16 @@ export class Conversation {
   }
 
   add(question: string): Turn {
-    const turn: Turn = { id: this.#nextId, question, answer: new TextStream(), status: 'waiting' };
+    const turn: Turn = {
+      id: this.#nextId,
+      question,
+      answer: new TextStream(),
+      pieces: new TokenPieces(),
+      status: 'waiting',
+    };
     this.#nextId += 1;
     this.turns.push(turn);
+    delete this.turns.at(-1 - TURNS_WITH_TOKENS)?.pieces;
     return turn;
   }
 
@@ -37,6 +50,7 @@ export class Conversation {
   reopen(turn: Turn): void {
     turn.answer.close();
     turn.answer = new TextStream();
+    turn.pieces = new TokenPieces();
     turn.status = 'waiting';
     delete turn.error;
     delete turn.trace;

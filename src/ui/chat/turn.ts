@@ -9,10 +9,13 @@ import { describeError } from '../internal/describe-error.ts';
 import { icons } from '../internal/icons.ts';
 import '../copy-button/copy-button.ts';
 import '../markdown/markdown.ts';
+import '../token-view/token-view.ts';
 import type { AnswerStatus, Turn } from './conversation.ts';
 
 export interface TurnView {
   isLast: boolean;
+  /** By token where tokens are known, not as formatted text. */
+  showTokens: boolean;
   status: AnswerStatus;
   /** The reader wants the answer again. */
   onAgain: () => void;
@@ -34,7 +37,12 @@ export function renderTurn(turn: Turn, view: TurnView) {
       <div class="answer" part="answer">
         <span class="sr-only">The model answers:</span>
         ${waiting === undefined ? nothing : html`<p class="waiting">${waiting}</p>`}
-        <tg-markdown data-turn=${turn.id} .source=${turn.answer}></tg-markdown>
+        ${view.showTokens && turn.pieces ? html`<tg-token-view .source=${turn.pieces}></tg-token-view>` : nothing}
+        <tg-markdown
+          data-turn=${turn.id}
+          .source=${turn.answer}
+          ?hidden=${view.showTokens && turn.pieces !== undefined}
+        ></tg-markdown>
         ${turn.error ? renderError(turn.error, view) : nothing}
         ${view.status === 'done' || view.status === 'stopped' ? renderFooter(turn, view) : nothing}
       </div>

@@ -92,8 +92,9 @@ export class TgContextChart extends LitElement {
 
   #top(): number {
     const sorted = [...this.#columns.ms].sort((a, b) => a - b);
-    const p99 = sorted[Math.ceil(0.99 * (sorted.length - 1))] ?? 1;
-    return Math.max(p99 * 1.2, 1e-3);
+    const { length } = sorted;
+    const nearlyAll = sorted[length < 50 ? length - 1 : Math.floor(0.98 * (length - 1))] ?? 1;
+    return Math.max(nearlyAll * 1.2, 1e-3);
   }
 
   #summary(): string {

@@ -29,6 +29,7 @@ import { DashboardModel, rooflinePoint } from './dashboard-model.ts';
 import { dashboardStyles } from './dashboard.styles.ts';
 import { downloadJson } from './download.ts';
 import { traceOf } from './export-trace.ts';
+import { keptProbe, measureDevice } from './measure-device.ts';
 
 /** Digits and the bars of tokens follow a stream this often; faster cannot be read. */
 const LIVE_EVERY_MS = 150;
@@ -85,7 +86,7 @@ export class TgDashboard extends LitElement {
   declare engine: Engine | undefined;
   /** A chat whose requests are followed as the page sees them. */
   declare source: TgChat | undefined;
-  /** Measures the device of an engine, on request of the user. @default none: there is no button */
+  /** Measures the device of an engine, on request of the user; undefined takes the button away. @default the probe of `tokenglass/metrics` */
   declare measure: ((engine: Engine) => Promise<DeviceProbe>) | undefined;
   /** What was measured of this device; set by `measure`, or from outside. */
   declare probe: DeviceProbe | undefined;
@@ -118,6 +119,7 @@ export class TgDashboard extends LitElement {
       },
       onHidden: () => this.#model.onHidden(),
     });
+    this.measure = measureDevice;
     this.kind = 'decode';
     this.measuring = false;
     this.problem = '';
@@ -144,6 +146,7 @@ export class TgDashboard extends LitElement {
       if (changed.get('engine') !== undefined && !changed.has('probe')) this.probe = undefined;
       this.problem = '';
       this.live = this.#readLive();
+      if (this.engine && this.measure === measureDevice) void this.#recall(this.engine);
     }
     if (changed.has('engine') || changed.has('probe')) this.deep = this.#readDeep();
   }
@@ -198,6 +201,12 @@ export class TgDashboard extends LitElement {
   #announce(): void {
     const info = this.engine?.info;
     if (info) this.announcement = this.#model.diagnose('decode', info, this.#peaks).plain;
+  }
+
+  /** A device is measured once, and not at every visit. */
+  async #recall(engine: Engine): Promise<void> {
+    const probe = await keptProbe(engine.info);
+    if (probe && engine === this.engine) this.probe ??= probe;
   }
 
   readonly #handleMeasure = async (): Promise<void> => {

@@ -16,5 +16,6 @@ export const icons = {
   down: icon(svg`<path d="M12 5v14M6 13l6 6 6-6" />`),
   chevron: icon(svg`<path d="M7 10l5 5 5-5" />`),
   arrow: icon(svg`<path d="M5 12h14M13 6l6 6-6 6" />`),
+  ticks: icon(svg`<path d="M4 20v-6M9.3 20v-9M14.6 20V4M20 20v-7" />`),
   warning: icon(svg`<path d="M12 4 2.8 19.5h18.4zM12 10v4.5M12 17.2v.1" />`),
 } as const;

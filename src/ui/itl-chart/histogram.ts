@@ -8,6 +8,8 @@ export interface Histogram {
   beyond: number;
 }
 
+/** Of so few samples, the largest is no exception. */
+const FEW = 50;
 const NICE = [1, 2, 2.5, 5, 10] as const;
 
 /** A round number at or above `value`. */
@@ -27,8 +29,8 @@ export function histogram(sortedMs: ArrayLike<number>, bins = 40): Histogram {
   const n = sortedMs.length;
   if (n === 0) return { fromMs: [], counts: [], widthMs: 0, beyond: 0 };
   const max = sortedMs[n - 1]!;
-  const p99 = sortedMs[Math.min(n - 1, Math.ceil(0.99 * (n - 1)))]!;
-  const endMs = Math.max(Math.min(max, p99 * 1.25), 1e-3);
+  const nearlyAll = n < FEW ? max : sortedMs[Math.floor(0.99 * (n - 1))]! * 1.25;
+  const endMs = Math.max(Math.min(max, nearlyAll), 1e-3);
   const widthMs = niceAbove(endMs / bins);
   const count = Math.floor(endMs / widthMs) + 1;
   const counts = new Array<number>(count).fill(0);

@@ -56,6 +56,10 @@ export const partsBarStyles = css`
     background: var(--_part-delivery);
   }
 
+  i.slack {
+    background: repeating-linear-gradient(-45deg, var(--_part-prefill) 0 2px, var(--_sunken) 2px 4px);
+  }
+
   dl {
     display: grid;
     grid-template-columns: 1fr 1fr;
@@ -66,6 +70,7 @@ export const partsBarStyles = css`
 
   dl div {
     display: flex;
+    min-inline-size: 0;
     justify-content: space-between;
     gap: var(--_space-2);
   }

@@ -64,13 +64,15 @@ export class TgVerdict extends LitElement {
 }
 
 /** All that can be told apart, and the rest. */
-function partsOf({ parts, unexplainedMs }: Diagnosis): Part[] {
+function partsOf({ parts, unexplainedMs, belowRoofMs, computeOrWaitMs }: Diagnosis): Part[] {
   return [
     ...STEP_SHARES.map((share) => {
       const [key, label] = NAMES[share];
       return { key, label, ms: parts[`${share}Ms`] };
     }),
-    { key: 'rest', label: 'Unexplained', ms: unexplainedMs },
+    ...(belowRoofMs > 0 ? [{ key: 'slack', label: 'Computing, below the roof', ms: belowRoofMs }] : []),
+    ...(computeOrWaitMs > 0 ? [{ key: 'slack', label: 'Computing or waiting', ms: computeOrWaitMs }] : []),
+    { key: 'rest', label: 'Unexplained', ms: Math.max(0, unexplainedMs - belowRoofMs - computeOrWaitMs) },
   ];
 }
 
