@@ -1,111 +1,129 @@
 // `npm run bench -- --engine onnx-wasm --model tutor --prompt-tokens 128 --output-tokens 64 --json out.json`
 // Runs the benchmark page in headless Chromium and prints the same table.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { tsImport } from 'tsx/esm/api';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { ENGINES, checkEngine } from './engines.mjs';
 import { resolveModelArgument } from './model-argument.mjs';
+import { progressBar } from './progress-bar.mjs';
 import { SCENARIOS, checkScenario } from './scenarios.mjs';
 import { serveFolder } from './server.mjs';
 
+/** The page reads its address by the same names. */
+const { SETUP_FLAGS } = await tsImport('../src/runtime/bench/setup/setup.ts', import.meta.url);
+
 const MODELS = ['tutor (built in)', 'a path of a GGUF file or of an ONNX folder', 'a URL of either'];
 
-const HELP = `npm run bench -- [options]
-  --engine A,B,...      ${ENGINES.join(', ')}; several run in turns, A B A B (default auto)
-  --model M             tutor, a path or a URL (default tutor)
-  --prompt-tokens N     exact length of each prompt, template included (default 128)
-  --output-tokens N     exact length of each answer (default 64)
-  --prompt TEXT         this prompt instead; answers then end where the model ends them
-  --requests N          measured requests per engine (default 5; --repeat is the same)
-  --warm-up N           requests before them that are left out (default 1)
-  --temperature T       0 is greedy (default 0)
-  --seed N              first seed, one more for each request (default 1)
-  --raw                 without the chat template
-  --gpu-calls           also count WebGPU calls per decoded token
-  --json FILE           write the report; - writes it, and nothing else, to standard output
-  --scenario NAME       a named experiment instead of requests; its figures are in the JSON
-  --list                name engines, models and scenarios`;
+/** Flags that only the command line has. */
+const OWN_FLAGS = {
+  json: { value: 'FILE', help: 'write the report; - writes it, and nothing else, to standard output' },
+  markdown: { value: 'FILE', help: 'write it as Markdown' },
+  csv: { value: 'FILE', help: 'write its requests as CSV' },
+  png: { value: 'FILE', help: 'write its charts' },
+  compare: { value: 'FILE', help: 'also compare with this report, engine by engine' },
+  assert: { value: 'SLO', help: 'exit code 1 unless 95 % of the requests of every run meet this SLO' },
+  scenario: { value: 'NAME', help: 'a named experiment instead of requests; its figures are in the JSON' },
+  list: { help: 'name engines, models, workloads and scenarios' },
+  help: { help: 'this text' },
+};
+
+const helpLines = (flags) =>
+  Object.entries(flags).map(
+    ([name, { value, help }]) => `  ${`--${name}${value ? ` ${value}` : ''}`.padEnd(26)} ${help}`,
+  );
 
 const { values: options, tokens } = parseArgs({
   tokens: true,
   options: {
-    engine: { type: 'string', default: 'auto' },
-    model: { type: 'string', default: 'tutor' },
-    'prompt-tokens': { type: 'string', default: '128' },
-    'output-tokens': { type: 'string', default: '64' },
-    prompt: { type: 'string' },
-    requests: { type: 'string' },
-    repeat: { type: 'string' },
-    'warm-up': { type: 'string', default: '1' },
-    temperature: { type: 'string', default: '0' },
-    seed: { type: 'string', default: '1' },
-    raw: { type: 'boolean', default: false },
-    'gpu-calls': { type: 'boolean', default: false },
-    json: { type: 'string' },
-    scenario: { type: 'string' },
-    list: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+    ...Object.fromEntries(
+      Object.entries({ ...SETUP_FLAGS, ...OWN_FLAGS }).map(([name, { value }]) => [
+        name,
+        { type: value ? 'string' : 'boolean' },
+      ]),
+    ),
+    repeat: { type: 'string' }, // an older name of --requests
   },
 });
 
-if (options.help) console.log(HELP);
-else if (options.list)
-  console.log(`engines: ${ENGINES.join(', ')}\nmodels: ${MODELS.join('; ')}\nscenarios: ${SCENARIOS.join(', ')}`);
+if (options.help)
+  console.log(['npm run bench -- [options]', ...helpLines(SETUP_FLAGS), ...helpLines(OWN_FLAGS)].join('\n'));
+else if (options.list) await list();
 else await bench();
 
-function numberOption(name, text, least) {
-  const value = Number(text);
-  if (text === '' || !Number.isFinite(value) || value < least)
-    throw new Error(`Cannot run: --${name} is ${text}; give a number of at least ${least}`);
-  return value;
+async function list() {
+  const { WORKLOADS } = await tsImport('../src/runtime/bench/setup/presets.ts', import.meta.url);
+  const workloads = Object.entries(WORKLOADS).map(([name, { about }]) => `${name} (${about})`);
+  for (const [what, names] of Object.entries({
+    engines: ENGINES.join(', '),
+    models: MODELS.join('; '),
+    workloads: workloads.join('; '),
+    scenarios: SCENARIOS.join(', '),
+  }))
+    console.log(`${what}: ${names}`);
 }
 
-function readWorkload() {
+/** What was asked for, checked before anything is built. */
+async function readOptions() {
+  const { readSetup } = await tsImport('../src/runtime/bench/setup/read-setup.ts', import.meta.url);
+  const { parseSlo } = await tsImport('../src/runtime/bench/slo.ts', import.meta.url);
+  const given = Object.entries({ ...(options.repeat && { requests: options.repeat }), ...options });
+  const setup = Object.fromEntries(
+    given.flatMap(([name, value]) => (name in SETUP_FLAGS ? [[name, value === true ? 'true' : value]] : [])),
+  );
+  const files = [
+    setup.trace,
+    ...[setup['prompt-tokens'], setup['output-tokens']].map((text) => /^file:(.*)/.exec(text ?? '')?.[1]),
+  ];
+  const asked = readSetup(setup, Object.fromEntries(files.flatMap((path) => (path ? [[path, readFile(path)]] : []))));
+  for (const engine of asked.engines) checkEngine(engine);
   return {
-    promptTokens: numberOption('prompt-tokens', options['prompt-tokens'], 1),
-    ...(options.prompt !== undefined && { promptText: options.prompt }),
-    outputTokens: numberOption('output-tokens', options['output-tokens'], 1),
-    requests: numberOption('requests', options.requests ?? options.repeat ?? '5', 1),
-    warmUpRequests: numberOption('warm-up', options['warm-up'], 0),
-    temperature: numberOption('temperature', options.temperature, 0),
-    seed: numberOption('seed', options.seed, 0),
-    raw: options.raw,
-    slo: { name: 'chat', ttftMs: 300, tpotMs: 40 },
+    asked,
+    assertSlo: options.assert === undefined ? undefined : parseSlo(options.assert),
+    scenario: options.scenario === undefined ? undefined : checkScenario(options.scenario),
+    baseline: options.compare === undefined ? undefined : readFile(options.compare),
+    model: resolveModelArgument(asked.model),
   };
 }
 
+function readFile(path) {
+  if (!existsSync(path)) throw new Error(`Cannot run: there is no file ${path}`);
+  return readFileSync(path, 'utf8');
+}
+
 async function bench() {
-  const engines = options.engine.split(',').map((name) => checkEngine(name.trim()));
-  const workload = readWorkload();
-  const scenario = options.scenario === undefined ? undefined : checkScenario(options.scenario);
+  const { asked, assertSlo, scenario, baseline, model } = await readOptions();
   const quiet = options.json === '-';
-  const model = resolveModelArgument(options.model);
   const server = await serveFolder(await buildDemo(), { mounts: model.mounts });
   const browser = await launchBrowser();
   try {
     const { page } = await openPage(browser, server.url);
-    await page.exposeFunction('onSample', (done, of) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${of} requests ${done === of ? '\n' : ''}`);
-    });
+    const bar = progressBar();
+    await page.exposeFunction('onBenchProgress', (progress, of) => bar.show(progress, of));
     await page.goto(`${server.url}bench/index.html`);
     const command = `npm run bench -- ${process.argv.slice(2).map(quote).join(' ')}`;
-    const asked = { engines, model: model.url(server.url), command };
-    const { report, table } = scenario
-      ? await page.evaluate((run) => window.tokenglassScenario(run, window.onSample), {
-          ...asked,
+    const run = { ...asked, model: model.url(server.url), command };
+    const { report, table, comparison, exports, missed } = scenario
+      ? await page.evaluate((options) => window.tokenglassScenario(options, window.onBenchProgress), {
+          ...run,
           name: scenario,
           options: givenOptions(),
         })
-      : await page.evaluate((run) => window.tokenglassBench(run, window.onSample), {
-          ...asked,
-          workload,
-          gpuCalls: options['gpu-calls'],
-        });
+      : await page.evaluate(
+          ([options, more]) => window.tokenglassBench(options, more, window.onBenchProgress),
+          [run, { baseline, assertSlo, png: options.png !== undefined }],
+        );
+    bar.end();
     if (quiet) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     else console.log(table);
+    if (comparison && !quiet) console.log(`\nThis run (second) and ${options.compare} (first):\n${comparison}`);
     if (options.json && !quiet) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-    process.exitCode = report.runs?.some(({ requests }) => requests.completed === 0) ? 1 : 0;
+    if (options.markdown) writeFileSync(options.markdown, exports.markdown);
+    if (options.csv) writeFileSync(options.csv, exports.csv);
+    if (options.png) writeFileSync(options.png, Buffer.from(exports.png, 'base64'));
+    for (const sentence of missed ?? []) console.error(sentence);
+    process.exitCode = missed?.length || report.runs?.some(({ requests }) => requests.completed === 0) ? 1 : 0;
   } finally {
     await browser.close();
     await server.close();

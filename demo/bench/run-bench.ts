@@ -1,50 +1,73 @@
-import { createEngine, type CreateEngineOptions, type Engine, type EngineName } from '../../src/index.ts';
+import {
+  createEngine,
+  type CreateEngineOptions,
+  type Engine,
+  type EngineName,
+  type LoadProgress,
+} from '../../src/index.ts';
+import { runExperiment, type Experiment, type ExperimentHooks } from '../../src/runtime/bench/bench.ts';
 import { countGpuCalls, type GpuCallCounter } from '../../src/runtime/bench/gpu-calls.ts';
 import { makeReport } from '../../src/runtime/bench/make-report.ts';
 import type { Report, Run } from '../../src/runtime/bench/report.ts';
-import { EngineRun, runInterleaved, type RunnerHooks, type Workload } from '../../src/runtime/bench/runner.ts';
 import { measureGpuCalls } from '../../src/runtime/bench/steady-calls.ts';
+import { ScreenAwake, watchPage } from './page-watch.ts';
 
-export interface BenchOptions {
-  engines: readonly EngineName[];
+export interface BenchOptions extends Experiment {
+  /** As `--engine` has them. */
+  engines: readonly string[];
   model: string;
-  workload: Workload;
   /** Counts WebGPU calls; the engines then run in the page, where they can be counted. @default false */
   gpuCalls?: boolean;
+  /** The command line or address that repeats this. */
   command?: string;
 }
 
-/** Loads the engines, runs the workload on them in turns, and makes the report. */
-export async function runBench(options: BenchOptions, hooks: RunnerHooks = {}): Promise<Report> {
-  const counter = options.gpuCalls ? countGpuCalls() : undefined;
+export interface BenchHooks extends Omit<ExperimentHooks, 'watch'> {
+  onLoad?: ((progress: LoadProgress, engine: string) => void) | undefined;
+}
+
+/** Loads the engines, runs the experiment on them, and makes the report. The screen is kept awake meanwhile. */
+export async function runBench(options: BenchOptions, hooks: BenchHooks = {}): Promise<Report> {
+  const { workload, gpuCalls, command } = options;
+  const counter = gpuCalls ? countGpuCalls() : undefined;
+  const awake = new ScreenAwake();
   const engines: Engine[] = [];
   try {
-    for (const engine of options.engines) {
-      const load: CreateEngineOptions = { model: options.model, engine, worker: !counter };
-      engines.push(await createEngine({ ...load, ...(hooks.signal && { signal: hooks.signal }) }));
-    }
-    const runs = await runInterleaved(
-      engines.map((engine) => new EngineRun(engine, options.workload)),
-      hooks,
-    );
-    const counted = counter ? await addCalls(runs, engines, options.workload, counter) : runs;
-    return await makeReport(counted, {
-      version: __TOKENGLASS_VERSION__,
-      ...(options.command !== undefined && { command: options.command }),
-    });
+    await awake.hold();
+    for (const engine of options.engines) engines.push(await load(options.model, engine, !counter, hooks));
+    const watch = (): (() => ReturnType<ReturnType<typeof watchPage>>) => watchPage(awake);
+    const { runs, ...found } = await runExperiment(engines, options, { ...hooks, watch });
+    const counted = counter ? await addCalls(runs, engines, workload.outputLength, counter) : runs;
+    return await makeReport(counted, { version: __TOKENGLASS_VERSION__, command, ...found });
   } finally {
     counter?.uninstall();
     for (const engine of engines) await engine[Symbol.asyncDispose]();
+    await awake.release();
   }
 }
 
+function load(model: string, engine: string, worker: boolean, { signal, onLoad }: BenchHooks): Promise<Engine> {
+  const options: CreateEngineOptions = { model, engine: engine as EngineName, worker };
+  return createEngine({
+    ...options,
+    ...(signal && { signal }),
+    ...(onLoad && { onProgress: (progress) => onLoad(progress, engine) }),
+  });
+}
+
 /** In a request of its own after the measured ones: counting costs time. */
-async function addCalls(runs: Run[], engines: Engine[], workload: Workload, counter: GpuCallCounter): Promise<Run[]> {
-  const counted: Run[] = [];
-  for (const [index, run] of runs.entries()) {
-    const request = { prompt: 'The', maxTokens: workload.outputTokens, ignoreEos: true };
-    const calls = await measureGpuCalls(engines[index]!, request, counter);
-    counted.push({ ...run, ...(calls && { gpuCallsPerToken: calls }) });
+async function addCalls(
+  runs: readonly Run[],
+  engines: readonly Engine[],
+  outputLength: Experiment['workload']['outputLength'],
+  counter: GpuCallCounter,
+): Promise<Run[]> {
+  const maxTokens = outputLength.kind === 'fixed' ? outputLength.tokens : 64;
+  const counted: Run[] = [...runs];
+  for (const engine of engines) {
+    const calls = await measureGpuCalls(engine, { prompt: 'The', maxTokens, ignoreEos: true }, counter);
+    const index = counted.findIndex(({ conditions }) => conditions.engine.name === engine.info.engine);
+    if (calls && index >= 0) counted[index] = { ...counted[index]!, gpuCallsPerToken: calls };
   }
   return counted;
 }

@@ -1,67 +1,97 @@
 import { summarize, type Summary } from '../metrics/summary.ts';
-import type { Figures, Slo } from './report.ts';
+import type { Figures, Goodput } from './report.ts';
 import type { Sample } from './sample.ts';
+import { meetsLimit, meetsSlo, SLO_LIMITS, type Slo } from './slo.ts';
 
 /** Width of the window in which the peak of the system rate is looked for. */
 const PEAK_WINDOW_MS = 1000;
 
-/**
- * The figures of a run from its measured samples (warm-up left out by the caller). Samples of a hidden page stay out of the
- * distributions, not out of the counts.
- */
-export function computeFigures(samples: readonly Sample[], durationMs: number, slo: Slo): Figures {
+/** The measured part of a run. */
+export interface MeasuredPart {
+  /** Warm-up and cool-down left out. */
+  samples: readonly Sample[];
+  /** Requests that were sent and gave no answer. */
+  failed: number;
+  /** On the axis of the samples. */
+  fromMs: number;
+  durationMs: number;
+  slo: Slo;
+  /** Their tokens within the measured part count for the machine, and nothing else of them. @default none */
+  coolDown?: readonly Sample[];
+}
+
+/** The figures of a run. Samples of a hidden page stay out of the distributions, not out of the counts. */
+export function computeFigures(part: MeasuredPart): Figures {
+  const { samples } = part;
   const visible = samples.filter(({ hidden }) => !hidden);
-  const of = (pick: (sample: Sample) => number | undefined): Summary | undefined => {
-    const values = visible.flatMap((sample) => pick(sample) ?? []);
-    return values.length ? summarize(values) : undefined;
-  };
-  const itlMs = visible.flatMap((sample) => sample.itlMs);
-  const outputTokens = sum(samples, ({ outputTokens: tokens }) => tokens);
-  const optional = {
-    ttftMs: of(({ ttftMs }) => ttftMs),
-    itlMs: itlMs.length ? summarize(itlMs) : undefined,
-    tpotMs: of(({ tpotMs }) => tpotMs),
-    e2eMs: of(({ e2eMs }) => e2eMs),
-    prefillTokensPerSecond: of((sample) => sample.prefillTokensPerSecond),
-    userTokensPerSecond: of(({ tpotMs }) => (tpotMs ? 1000 / tpotMs : undefined)),
-    systemTokensPerSecond: durationMs > 0 ? (outputTokens / durationMs) * 1000 : undefined,
-    peakSystemTokensPerSecond: peakRate(samples),
-  };
+  const of = (pick: (sample: Sample) => number | undefined): Summary =>
+    summarize(visible.flatMap((sample) => pick(sample) ?? []));
   const promptTokens = sum(samples, (sample) => sample.promptTokens);
   return {
-    ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<Figures>),
-    goodput: goodput(samples, durationMs, slo),
+    ttftMs: of(({ ttftMs }) => ttftMs),
+    itlMs: summarize(visible.flatMap((sample) => sample.itlMs)),
+    ...present({
+      tpotMs: of(({ tpotMs }) => tpotMs),
+      e2eMs: of(({ e2eMs }) => e2eMs),
+      prefillTokensPerSecond: of((sample) => sample.prefillTokensPerSecond),
+      userTokensPerSecond: of(({ tpotMs }) => (tpotMs ? 1000 / tpotMs : undefined)),
+      dispatchDelayMs: of(({ dispatchDelayMs }) => dispatchDelayMs),
+      queueMs: of(({ ttftParts }) => ttftParts?.queueMs),
+    }),
+    ...systemRates(part),
+    goodput: goodput(part),
     prefixCacheHitRate: promptTokens ? sum(samples, ({ cachedTokens }) => cachedTokens) / promptTokens : 0,
   };
 }
 
-/** Whether a request met every limit, inclusive; one whose figure is absent has not shown that it did. */
-export function meetsSlo({ ttftMs, tpotMs }: Pick<Sample, 'ttftMs' | 'tpotMs'>, slo: Slo): boolean {
-  const within = (value: number | undefined, limit: number | undefined): boolean =>
-    limit === undefined || (value !== undefined && value <= limit);
-  return within(ttftMs, slo.ttftMs) && within(tpotMs, slo.tpotMs);
-}
+/** Without distributions of nothing. */
+const present = (summaries: Record<string, Summary>): Partial<Figures> =>
+  Object.fromEntries(Object.entries(summaries).filter(([, { n }]) => n > 0));
 
-function goodput(samples: readonly Sample[], durationMs: number, slo: Slo): Figures['goodput'] {
+function goodput({ samples, failed, durationMs, slo }: MeasuredPart): Goodput {
   const good = samples.filter((sample) => meetsSlo(sample, slo));
   const perSecond = (count: number): number => (durationMs > 0 ? (count / durationMs) * 1000 : 0);
+  const sent = samples.length + failed;
+  const share = (count: number): number => (sent ? count / sent : 0);
+  const shares = SLO_LIMITS.flatMap(([limit]) =>
+    slo[limit] === undefined
+      ? []
+      : [[limit, share(samples.filter((sample) => meetsLimit(sample, slo, limit)).length)] as const],
+  );
   return {
     requestsPerSecond: perSecond(good.length),
     tokensPerSecond: perSecond(sum(good, ({ outputTokens }) => outputTokens)),
-    share: samples.length ? good.length / samples.length : 0,
+    share: share(good.length),
+    shares: Object.fromEntries(shares),
   };
 }
 
-/** Most tokens within any window of {@link PEAK_WINDOW_MS}; absent for a run shorter than that, which has no such window. */
-function peakRate(samples: readonly Sample[]): number | undefined {
-  const times = samples.flatMap(({ tokenTimesMs }) => tokenTimesMs).sort((a, b) => a - b);
-  if (times.length === 0 || times.at(-1)! - times[0]! < PEAK_WINDOW_MS) return undefined;
+function systemRates({ samples, coolDown = [], fromMs, durationMs }: MeasuredPart): Partial<Figures> {
+  if (durationMs <= 0) return {};
+  // Sums of floating-point times: a token at the very end must not fall out by rounding.
+  const endMs = fromMs + durationMs + 1e-6;
+  const times = [...samples, ...coolDown]
+    .flatMap(({ tokenTimesMs }) => tokenTimesMs)
+    .filter((atMs) => atMs >= fromMs && atMs <= endMs)
+    .sort((a, b) => a - b);
+  const rate = (times.length / durationMs) * 1000;
+  if (durationMs < PEAK_WINDOW_MS)
+    return { systemTokensPerSecond: rate, peakSystemTokensPerSecond: rate, peakWindowMs: durationMs };
+  return {
+    systemTokensPerSecond: rate,
+    peakSystemTokensPerSecond: (mostWithin(times, PEAK_WINDOW_MS) / PEAK_WINDOW_MS) * 1000,
+    peakWindowMs: PEAK_WINDOW_MS,
+  };
+}
+
+/** Most of the sorted times within any window of that width. */
+function mostWithin(times: readonly number[], windowMs: number): number {
   let most = 0;
   for (let last = 0, first = 0; last < times.length; last++) {
-    while (times[last]! - times[first]! >= PEAK_WINDOW_MS) first++;
+    while (times[last]! - times[first]! >= windowMs) first++;
     most = Math.max(most, last - first + 1);
   }
-  return (most / PEAK_WINDOW_MS) * 1000;
+  return most;
 }
 
 const sum = <Item>(items: readonly Item[], pick: (item: Item) => number): number =>

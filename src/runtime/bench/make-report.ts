@@ -1,31 +1,51 @@
 import { percentile } from '../metrics/percentile.ts';
 import { readEnvironment } from './environment.ts';
-import type { Ratio, Report, Run } from './report.ts';
+import { REPORT_FORMAT, type CapacitySearch, type Ratio, type Report, type Run, type Sweep } from './report.ts';
 import type { Sample } from './sample.ts';
+
+export interface ReportDetails {
+  /** Of Tokenglass. */
+  version: string;
+  command?: string | undefined;
+  createdAt?: Date;
+  sweeps?: readonly Sweep[];
+  searches?: readonly CapacitySearch[];
+  /** Whether the engines took turns, so that samples of the same number are neighbours in time. @default true */
+  inTurns?: boolean;
+}
 
 /** A report of runs that were made together. */
 export async function makeReport(
   runs: readonly Run[],
-  { version, command, createdAt = new Date() }: { version: string; command?: string; createdAt?: Date },
+  { version, command, createdAt = new Date(), sweeps = [], searches = [], inTurns = true }: ReportDetails,
 ): Promise<Report> {
-  const ratios = runs.slice(1).flatMap((run) => ratiosOf(run, runs[0]!));
+  const ratios = inTurns ? runs.slice(1).flatMap((run) => ratiosOf(run, runs[0]!)) : [];
   return {
-    format: 'tokenglass.report/1',
+    format: REPORT_FORMAT,
     tokenglass: version,
     createdAt: createdAt.toISOString(),
     environment: await readEnvironment(),
     ...(command !== undefined && { command }),
     runs,
     ...(ratios.length && { ratios }),
-    figures: flatFigures(runs),
+    ...(sweeps.length && { sweeps }),
+    ...(searches.length && { searches }),
+    figures: flatFigures(runs, searches),
   };
 }
 
 /** `engine.figure`: numbers that a script can compare without knowing the tree. */
-function flatFigures(runs: readonly Run[]): Record<string, number> {
+function flatFigures(runs: readonly Run[], searches: readonly CapacitySearch[]): Record<string, number> {
   const flat: Record<string, number> = {};
-  for (const { conditions, figures, gpuCallsPerToken } of runs) {
-    const prefix = runs.length > 1 ? `${conditions.engine.name}.` : '';
+  const names = runs.map(({ conditions }) => conditions.engine.name);
+  for (const [index, { conditions, figures, gpuCallsPerToken, requests }] of runs.entries()) {
+    const { name } = conditions.engine;
+    // Several runs of one engine (a sweep, say) are told apart by their place.
+    const place =
+      names.indexOf(name) === names.lastIndexOf(name)
+        ? ''
+        : `${names.slice(0, index).filter((other) => other === name).length}.`;
+    const prefix = runs.length > 1 ? `${name}.${place}` : '';
     const put = (name: string, value: number | undefined): void => {
       if (value !== undefined) flat[prefix + name] = value;
     };
@@ -36,13 +56,25 @@ function flatFigures(runs: readonly Run[]): Record<string, number> {
       'e2eMs',
       'prefillTokensPerSecond',
       'userTokensPerSecond',
+      'dispatchDelayMs',
+      'queueMs',
     ] as const) {
       put(`${name}.n`, figures[name]?.n);
       for (const rank of ['p50', 'p95', 'p99'] as const) put(`${name}.${rank}`, figures[name]?.[rank]);
     }
     put('systemTokensPerSecond', figures.systemTokensPerSecond);
+    put('peakSystemTokensPerSecond', figures.peakSystemTokensPerSecond);
+    put('goodput.requestsPerSecond', figures.goodput.requestsPerSecond);
+    put('goodput.tokensPerSecond', figures.goodput.tokensPerSecond);
+    put('goodput.share', figures.goodput.share);
+    put('prefixCacheHitRate', figures.prefixCacheHitRate);
+    put('requests.completed', requests.completed);
+    put('requests.failed', requests.failed);
     for (const [name, value] of Object.entries<number>({ ...gpuCallsPerToken })) put(`gpuCallsPerToken.${name}`, value);
   }
+  for (const { engine, ratePerSecond } of searches)
+    if (ratePerSecond !== undefined)
+      flat[`${searches.length > 1 ? `${engine}.` : ''}capacityRequestsPerSecond`] = ratePerSecond;
   return flat;
 }
 

@@ -1,0 +1,75 @@
+import type { Report, Run } from './report.ts';
+import { describeSlo } from './slo.ts';
+
+/** One figure of the header. */
+export interface HeadlineFigure {
+  label: string;
+  /** With its unit; a dash where there is none. */
+  value: string;
+  /** What it is of: `n = 40 requests`. */
+  detail: string;
+}
+
+/** What a reader in a hurry takes away from a run. */
+export interface Headline {
+  figures: readonly HeadlineFigure[];
+  /** What it ran on. */
+  ranOn: string;
+}
+
+const ABSENT = '–';
+/** Three figures, and no more places than the clock has. */
+export const formatNumber = (value: number | undefined): string =>
+  value === undefined
+    ? ABSENT
+    : Math.abs(value) >= 100
+      ? value.toFixed(0)
+      : value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
+const withUnit = (value: number | undefined, unit: string): string =>
+  value === undefined ? ABSENT : `${formatNumber(value)} ${unit}`;
+
+export function headlineOf(
+  { conditions, figures, requests }: Run,
+  { environment }: Pick<Report, 'environment'>,
+): Headline {
+  const { ttftMs, itlMs, goodput, peakSystemTokensPerSecond, peakWindowMs } = figures;
+  const sent = requests.completed + requests.failed;
+  return {
+    figures: [
+      { label: 'TTFT p95', value: withUnit(ttftMs.p95, 'ms'), detail: `n = ${ttftMs.n} requests` },
+      { label: 'ITL p95', value: withUnit(itlMs.p95, 'ms'), detail: `n = ${itlMs.n} gaps` },
+      {
+        label: 'Peak of the machine',
+        value: withUnit(peakSystemTokensPerSecond, 'tok/s'),
+        detail:
+          peakWindowMs === undefined
+            ? 'nothing was measured'
+            : `best ${formatNumber(peakWindowMs / 1000)} s of the run`,
+      },
+      {
+        label: 'Goodput',
+        value: withUnit(goodput.requestsPerSecond, 'req/s'),
+        detail: `${Math.round(goodput.share * 100)} % of ${sent} met ${describeSlo(conditions.slo)}`,
+      },
+    ],
+    ranOn: ranOn(conditions, environment),
+  };
+}
+
+function ranOn(
+  { model, engine, adapter }: Run['conditions'],
+  { browser, os, cpuThreads }: Report['environment'],
+): string {
+  const machine = adapter ? describeAdapter(adapter) : `CPU, ${engine.threads ?? 1} of ${cpuThreads} threads`;
+  return `${model.id} ${model.quantization} (${(model.weightBytes / 1e6).toFixed(1)} MB) on ${engine.name} ${engine.version}; ${machine}; ${browser}, ${os}`;
+}
+
+export function describeAdapter(adapter: NonNullable<Run['conditions']['adapter']>): string {
+  const name =
+    [adapter.vendor, adapter.architecture].filter(Boolean).join(' ') || adapter.description || 'unnamed adapter';
+  return adapter.isFallback ? `${name} (software)` : name;
+}
+
+/** One line of text. */
+export const headlineText = ({ figures, ranOn: machine }: Headline): string =>
+  `${figures.map(({ label, value, detail }) => `${label} ${value} (${detail})`).join(' · ')}\n${machine}`;
