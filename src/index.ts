@@ -1,4 +1,5 @@
 /** Tokenglass: the in-page LLM runtime you can see through. */
+export { createEndpointEngine, type EndpointOptions } from './runtime/adapters/endpoint/create-endpoint-engine.ts';
 export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';
 export type { Engine, EngineEvents, EngineMetrics } from './runtime/engine/engine.ts';
 export type {

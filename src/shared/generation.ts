@@ -93,6 +93,8 @@ export interface Usage {
   completionTokens: number;
   /** `cachedTokens` by where they came from; absent unless an engine with a prefix cache looked for them. */
   cachedByTier?: { memory: number; stored: number };
+  /** Counts that the engine has no way to know (a server may not tell them); they are 0. Absent: all are known. */
+  unknown?: readonly ('promptTokens' | 'cachedTokens' | 'completionTokens')[];
 }
 
 /** What `Engine.generate` yields: one `start`, any number of `delta`, one `end`. An error or abort throws instead. */
@@ -111,6 +113,8 @@ export type TokenEvent =
       text: string;
       /** Tokens sampled since the last delta; empty for a flush of held-back text. */
       tokens: readonly OutputToken[];
+      /** Tokens sampled since the last delta, where an engine counts them without knowing their ids; `tokens` is empty then. */
+      tokenCount?: number;
     }
   | {
       type: 'end';

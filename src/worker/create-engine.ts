@@ -1,4 +1,5 @@
-import { TokenglassError } from '../shared/errors.ts';
+import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
+import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
 import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
@@ -10,6 +11,11 @@ export interface CreateEngineOptions extends LocalEngineOptions {
    * imports `tokenglass/worker`; it is terminated with the engine). @default true
    */
   worker?: boolean | Worker;
+  /**
+   * With `engine: 'auto'`, a server that is asked where the model does not run on this device. What a page sends then leaves the device;
+   * `info.reason` says that, and why. @default none: the load fails
+   */
+  fallback?: EndpointOptions;
 }
 
 /** What {@link createEngine} gives: an engine, with OpenAI's API on it. */
@@ -28,7 +34,22 @@ export type OpenAiEngine = Engine & OpenAiFace;
  *   if (event.type === 'delta') console.log(event.text);
  * ```
  */
-export async function createEngine(options: CreateEngineOptions): Promise<OpenAiEngine> {
+export async function createEngine({ fallback, ...options }: CreateEngineOptions): Promise<OpenAiEngine> {
+  const { engine = 'auto', signal } = options;
+  if (fallback && engine !== 'auto')
+    throw new TypeError(`Cannot fall back from the engine ${engine}: leave fallback out, or take the engine auto`);
+  try {
+    return await createHere(options);
+  } catch (error) {
+    if (!fallback || !isTokenglassError(error)) throw error;
+    const { createEndpointEngine } = await import('../runtime/adapters/endpoint/create-endpoint-engine.ts');
+    const because = `the model does not run here (${error.message})`;
+    return createEndpointEngine({ because, ...(signal && { signal }), ...fallback });
+  }
+}
+
+/** On this device. */
+async function createHere(options: Omit<CreateEngineOptions, 'fallback'>): Promise<OpenAiEngine> {
   const { worker = true, onProgress, signal, gpu, ...load } = options;
   if (worker === false) return withOpenAi(await createLocalEngine({ ...options }));
   if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');

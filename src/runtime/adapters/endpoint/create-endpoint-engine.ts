@@ -1,0 +1,160 @@
+import { systemClock, type Clock } from '../../../shared/clock.ts';
+import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
+import type { EngineInfo, ModelInfo } from '../../../shared/info.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { withOpenAi, type OpenAiFace } from '../../openai/create-openai.ts';
+import { EndpointEngine } from './endpoint-engine.ts';
+import { send, sleepUntilAborted, type Fetch, type SendOptions } from './send.ts';
+import { describeServerModel, type Server, type ServerKind, type ServerModel } from './server-kind.ts';
+
+/** Where a server is, and what it runs. */
+export interface EndpointOptions {
+  /** Of an OpenAI-compatible API, as OpenAI's clients take it: `http://localhost:8000/v1`. */
+  baseURL: string;
+  /** As the server's list of models has it. */
+  model: string;
+  /** Sent as a bearer token, and kept nowhere else. A page cannot keep a secret: use one that you may give away. */
+  apiKey?: string;
+  /** More headers of every request. */
+  headers?: Readonly<Record<string, string>>;
+  /** Which server it is, where its list of models does not tell. @default found out */
+  server?: ServerKind;
+  /** Most tokens of prompt and answer together. @default what the server says */
+  contextTokens?: number;
+  /** Attempts after the first, before any token has come. @default 2 */
+  maxRetries?: number;
+  /** @default the global one */
+  fetch?: (input: string, init: RequestInit) => Promise<Response>;
+  /** Waits before another attempt. @default by a timer */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  clock?: Clock;
+  /** Why a server is asked, for `info.reason`: "the model does not fit". @default that it was asked for */
+  because?: string;
+  /** Ends the first question to the server. */
+  signal?: AbortSignal;
+}
+
+/** No vocabulary that is known has more tokens; ids beyond are mistakes. */
+const LARGEST_VOCABULARY = 2 ** 20;
+const DEFAULT_RETRIES = 2;
+
+/**
+ * An engine over an OpenAI-compatible server (vLLM, llama.cpp server, Ollama, a hosted API). TTFT and gaps are measured here, with the network; tokens are
+ * counted as the server counts them, and what it does not tell is named in `usage.unknown` and `info.model.unknown`.
+ *
+ * Asks the server for its models first, which tells the kind of server. A server that has no such list is taken as it is.
+ *
+ * @throws TokenglassError `network` (no server there, a wrong key), `model-not-found`; `AbortError` once `signal` is aborted
+ * @example
+ * ```ts
+ * const engine = await createEndpointEngine({ baseURL: 'http://localhost:8000/v1', model: 'Qwen/Qwen3-4B' });
+ * ```
+ */
+export async function createEndpointEngine(options: EndpointOptions): Promise<Engine & OpenAiFace> {
+  const baseURL = checkedUrl(options.baseURL);
+  const { model, clock = systemClock, contextTokens } = options;
+  const fetch = authorized(options);
+  const sending: SendOptions = {
+    fetch,
+    maxRetries: options.maxRetries ?? DEFAULT_RETRIES,
+    sleep: options.sleep ?? sleepUntilAborted,
+    now: () => clock.now(),
+  };
+  const found = await askForModel(baseURL, model, sending, options.signal);
+  const told = { ...found, ...(contextTokens !== undefined && { contextTokens }) };
+  const server: Server = { kind: options.server ?? told.kind, baseURL, model, fetch };
+  return withOpenAi(
+    new EndpointEngine({
+      server,
+      info: describe(server, told, options.because ?? 'it was asked for'),
+      limits: {
+        vocabSize: told.vocabSize ?? LARGEST_VOCABULARY,
+        contextTokens: told.contextTokens ?? Infinity,
+        // The API tells texts of tokens, and no ids.
+        maxLogprobs: 0,
+        grammar: true,
+      },
+      sending,
+      clock,
+      isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
+    }),
+  );
+}
+
+function checkedUrl(baseURL: string): string {
+  const page = typeof location === 'undefined' ? undefined : location.href;
+  if (typeof baseURL !== 'string' || !URL.canParse(baseURL, page))
+    throw new TypeError('Cannot reach a server: baseURL is no URL; give one such as http://localhost:8000/v1');
+  return new URL(baseURL, page).href.replace(/\/+$/, '');
+}
+
+/** The key lives in this closure only: no object that could be logged or cloned has it. */
+function authorized({
+  apiKey,
+  headers = {},
+  fetch = (input, init) => globalThis.fetch(input, init),
+}: EndpointOptions): Fetch {
+  const more = { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) };
+  return (input, init) => fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...more } });
+}
+
+async function askForModel(
+  baseURL: string,
+  model: string,
+  sending: SendOptions,
+  signal = new AbortController().signal,
+): Promise<ServerModel> {
+  const response = await send(`${baseURL}/models`, { method: 'GET', signal }, sending).catch((error: unknown) => {
+    if (isTokenglassError(error) && [404, 405, 501].includes(error.details['status'] as number)) return undefined;
+    throw error;
+  });
+  if (!response) return { kind: 'other' };
+  const list: unknown = await response.json().catch(() => undefined);
+  if (!Array.isArray((list as { data?: unknown } | undefined)?.data)) return { kind: 'other' };
+  const found = describeServerModel(list, model);
+  if (found) return found;
+  throw new TokenglassError(
+    'model-not-found',
+    `Cannot use the model ${JSON.stringify(model)}: the server does not list it; see ${baseURL}/models`,
+    { details: { model } },
+  );
+}
+
+/** Numbers of a model that a server may tell or not. */
+const NUMBERS = [
+  'layers',
+  'hiddenSize',
+  'heads',
+  'kvHeads',
+  'headDim',
+  'vocabSize',
+  'contextTokens',
+  'parameters',
+  'weightBytes',
+  'kvBytesPerToken',
+] as const;
+
+function describe({ kind, baseURL, model }: Server, told: Omit<ServerModel, 'kind'>, because: string): EngineInfo {
+  const { host } = new URL(baseURL);
+  const known: Partial<Record<(typeof NUMBERS)[number], number>> = told;
+  const numbers = Object.fromEntries(NUMBERS.map((name) => [name, known[name] ?? 0])) as Record<
+    (typeof NUMBERS)[number],
+    number
+  >;
+  const info: ModelInfo = {
+    id: model,
+    architecture: 'unknown',
+    quantization: 'unknown',
+    ...numbers,
+    fingerprint: `${host}/${model}`,
+    unknown: ['architecture', 'quantization', ...NUMBERS.filter((name) => known[name] === undefined)],
+  };
+  const name = kind === 'other' ? 'a server' : kind;
+  return {
+    engine: 'endpoint',
+    version: kind,
+    model: info,
+    reason: `Runs on ${name} at ${host}, not on this device, because ${because}.`,
+    worker: false,
+  };
+}

@@ -1,0 +1,23 @@
+import { expect } from 'chai';
+import { scriptedServer } from '../runtime/adapters/endpoint/testing/scripted-server.ts';
+import { rejection } from '../runtime/engine/testing/collect.ts';
+import { createEngine } from './create-engine.ts';
+
+describe('createEngine', () => {
+  const { fetch } = scriptedServer([], { owned_by: 'vllm' });
+  const fallback = { baseURL: 'http://server/v1', model: 'm', fetch };
+
+  it('fallback: a server is taken where the model does not run here, and the reason says why', async () => {
+    const engine = await createEngine({ model: 'no-such-model', worker: false, fallback });
+    expect(engine.info.engine).to.equal('endpoint');
+    expect(engine.info.reason).to.contain('not on this device').and.to.contain('no-such-model');
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it('fallback: never replaces an engine that was asked for by name, and an abort is an abort', async () => {
+    const named = createEngine({ model: 'tutor', engine: 'onnx-wasm', worker: false, fallback });
+    expect(await rejection(named)).to.be.instanceOf(TypeError);
+    const aborted = createEngine({ model: 'tutor', worker: false, fallback, signal: AbortSignal.abort() });
+    expect((await rejection(aborted)).name).to.equal('AbortError');
+  });
+});
