@@ -4,10 +4,12 @@ import { abortError, TokenglassError } from '../shared/errors.ts';
 import { EventQueue } from '../shared/event-queue.ts';
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import type { PrefixCache } from '../shared/prefix-cache.ts';
 import type { Engine, EngineEvents, EngineMetrics } from '../runtime/engine/engine.ts';
 import { whenDead } from './alive.ts';
 import { DeliveryStamps } from './delivery.ts';
 import { fromWireError, installErrorTransfer } from './error-transfer.ts';
+import { remotePrefixCache } from './remote-prefix-cache.ts';
 import type { EngineHost, FromHost, FromHostBatch, LoadOptions, ToHost } from './protocol.ts';
 
 export interface ConnectOptions {
@@ -44,6 +46,7 @@ export async function connectEngine(
 
 class WorkerEngine implements Engine {
   readonly metrics: EngineMetrics;
+  prefixCache?: PrefixCache;
   #info: EngineInfo | undefined;
   readonly #host: Remote<EngineHost>;
   readonly #port: MessagePort;
@@ -86,6 +89,7 @@ class WorkerEngine implements Engine {
       this.#info = await this.#orClosed(() =>
         this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
       );
+      if (this.#info.prefixCache) this.prefixCache = remotePrefixCache(this.#host, (call) => this.#orClosed(call));
     } catch (error) {
       this.#close(error);
       throw signal?.aborted ? abortError(signal) : error;

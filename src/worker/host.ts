@@ -1,6 +1,7 @@
 import { expose, type Endpoint } from 'comlink';
 import { abortError, TokenglassError } from '../shared/errors.ts';
 import type { LoadProgress } from '../shared/info.ts';
+import type { PrefixCache } from '../shared/prefix-cache.ts';
 import type { Engine, EngineEvents } from '../runtime/engine/engine.ts';
 import { holdAliveLock } from './alive.ts';
 import { BatchingPort } from './batching-port.ts';
@@ -18,6 +19,7 @@ export function exposeEngine(endpoint: Endpoint, createEngine: EngineFactory): v
   let engine: Engine | undefined;
   let loading: AbortController | undefined;
   let stopServing: (() => void) | undefined;
+  const prefills = new Map<number, AbortController>();
 
   const host: EngineHost = {
     async load(options, port, aliveLock) {
@@ -39,6 +41,21 @@ export function exposeEngine(endpoint: Endpoint, createEngine: EngineFactory): v
     },
     cancelLoad: () => loading?.abort(abortError()),
     countTokens: (input) => loaded(engine).countTokens(input),
+    async prefill(id, messages) {
+      const controller = new AbortController();
+      prefills.set(id, controller);
+      try {
+        return await cacheOf(engine).prefill(messages, controller.signal);
+      } finally {
+        prefills.delete(id);
+      }
+    },
+    cancelPrefill: (id) => prefills.get(id)?.abort(abortError()),
+    pinPrefix: async (messages) => cacheOf(engine).pin(messages),
+    unpinPrefix: async (messages) => cacheOf(engine).unpin(messages),
+    inspectPrefixes: async () => cacheOf(engine).inspect(),
+    clearPrefixes: async () => cacheOf(engine).clear(),
+    prefixStats: async () => cacheOf(engine).stats(),
     async dispose() {
       loading?.abort(abortError());
       stopServing?.();
@@ -52,6 +69,15 @@ function loaded(engine: Engine | undefined): Engine {
   if (!engine)
     throw new TokenglassError('internal', 'Cannot answer: no engine is loaded in this worker; call load first');
   return engine;
+}
+
+function cacheOf(engine: Engine | undefined): PrefixCache {
+  const cache = loaded(engine).prefixCache;
+  if (cache) return cache;
+  throw new TokenglassError(
+    'unsupported',
+    'Cannot use the prefix cache: this engine has none; create it with prefixCache',
+  );
 }
 
 /** Runs the requests that come over `port`, until the returned function is called. */

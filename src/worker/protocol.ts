@@ -1,5 +1,6 @@
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import type { CachedPrefix, PrefillResult, PrefixCacheStats } from '../shared/prefix-cache.ts';
 import type { EngineEvents } from '../runtime/engine/engine.ts';
 import type { LocalEngineOptions } from '../runtime/create-local-engine.ts';
 import type { WireError } from './error-transfer.ts';
@@ -19,6 +20,15 @@ export interface EngineHost {
   /** Aborts a load that is under way. */
   cancelLoad(): void;
   countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;
+  /** `PrefixCache.prefill`, with an id of the caller's to cancel it by. */
+  prefill(id: number, messages: readonly ChatMessage[]): Promise<PrefillResult>;
+  cancelPrefill(id: number): void;
+  /** The other calls of `PrefixCache`. */
+  pinPrefix(messages: readonly ChatMessage[]): Promise<number>;
+  unpinPrefix(messages: readonly ChatMessage[]): Promise<void>;
+  inspectPrefixes(): Promise<CachedPrefix[]>;
+  clearPrefixes(): Promise<void>;
+  prefixStats(): Promise<PrefixCacheStats>;
   dispose(): Promise<void>;
 }
 
