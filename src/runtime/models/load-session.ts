@@ -1,8 +1,12 @@
 import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { leaveBreadcrumb, takeInterruptedLoads, type InterruptedLoad } from './breadcrumb.ts';
+import type { ResolvedModel } from './catalog.ts';
+import { findPath } from './find-path.ts';
 import { checkFit } from './fit-check.ts';
+import type { HubSource } from './hub-source.ts';
+import { joinSplitFiles } from './joined-gguf.ts';
 import type { ModelSource } from './source.ts';
-import { createModelStore, hasIndexedDb } from './store/model-store.ts';
+import { createModelStore, hasIndexedDb, type ModelStore } from './store/model-store.ts';
 import { storedSource } from './stored-source.ts';
 
 export interface LoadSessionOptions {
@@ -18,8 +22,8 @@ export interface LoadSessionOptions {
 
 /** What surrounds one load of a model. */
 export interface LoadSession {
-  /** To be loaded from. */
-  source: ModelSource;
+  /** To be loaded instead of what was given: from the store, with a pattern replaced by the path that it means. */
+  model: ResolvedModel;
   /** To be given to the backend: adds what it cannot know (rate, time left, warnings) and passes on. */
   onProgress?: (progress: LoadProgress) => void;
   /** To be called when the load has ended, in success or failure; never rejects. */
@@ -30,11 +34,17 @@ export interface LoadSession {
  * Puts the weight store in front of a source that fetches, checks the size of what is fetched, and marks the load so that a tab that it kills
  * can be told at the next start. Sources that are on the device anyway are passed through.
  */
-export async function beginLoad(source: ModelSource, options: LoadSessionOptions): Promise<LoadSession> {
-  const { store: isWanted = true, onProgress, signal, update = source.kind === 'url' && isLocal(source.id) } = options;
+export async function beginLoad(model: ResolvedModel, options: LoadSessionOptions): Promise<LoadSession> {
+  const { source } = model;
+  const { store: isWanted = true, onProgress, update = source.kind === 'url' && isLocal(source.id) } = options;
   const isFetched = source.kind === 'url' || source.kind === 'hub';
   if (!isFetched || !isWanted || !hasIndexedDb()) {
-    return { source, ...(onProgress && { onProgress }), end: () => Promise.resolve() };
+    const path = model.gguf === undefined ? undefined : await findGguf(source, model.gguf, options.signal);
+    return {
+      model: { ...model, source: joinSplitFiles(source), ...(path !== undefined && { gguf: path }) },
+      ...(onProgress && { onProgress }),
+      end: () => Promise.resolve(),
+    };
   }
   const store = createModelStore();
   const progress = new MergedProgress(source.id, onProgress);
@@ -42,25 +52,57 @@ export async function beginLoad(source: ModelSource, options: LoadSessionOptions
   if (interrupted) progress.warn(interruptedWarning(interrupted));
   const removeBreadcrumb = await leaveBreadcrumb(store, source.id);
   let weightBytes = 0;
-  return {
-    source: storedSource(source, {
+  const ended = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+  const end = async (): Promise<void> => {
+    // Files that were not read to their end keep no other tab waiting.
+    ended.abort();
+    await removeBreadcrumb();
+    store.close();
+  };
+  try {
+    const path = model.gguf === undefined ? undefined : await findGguf(source, model.gguf, signal, store);
+    const stored = storedSource(source, {
       store,
+      signal,
+      update,
       onProgress: (event) => progress.fromStore(event),
       beforeDownload: ({ totalBytes = 0 }) => {
         weightBytes += totalBytes;
         const { memoryBytes } = options;
         checkFit({ model: source.id, weightBytes }, memoryBytes === undefined ? {} : { memoryBytes });
       },
-      ...(signal && { signal }),
-      update,
-    }),
-    onProgress: (event) => progress.fromBackend(event),
-    async end() {
-      await removeBreadcrumb();
-      store.close();
-    },
-  };
+    });
+    return {
+      model: { ...model, source: joinSplitFiles(stored), ...(path !== undefined && { gguf: path }) },
+      onProgress: (event) => progress.fromBackend(event),
+      end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }
+
+/**
+ * The path that a pattern means. What is stored is looked at first, so that a model that is there needs no network.
+ * @throws TokenglassError `model-not-found`, `network`
+ */
+async function findGguf(source: ModelSource, path: string, signal?: AbortSignal, store?: ModelStore): Promise<string> {
+  if (!path.includes('*')) return path;
+  const models = await (store?.list() ?? Promise.resolve([])).catch(() => []);
+  const files = models.find(({ id }) => id === source.id)?.files ?? [];
+  const stored = files.filter(({ isComplete }) => isComplete).map((file) => file.path);
+  try {
+    return findPath(stored, path, source.id);
+  } catch {
+    if (!isHubSource(source)) return path;
+    const names = (await source.files(signal)).map((file) => file.path);
+    return findPath(names, path, source.id);
+  }
+}
+
+const isHubSource = (source: ModelSource): source is HubSource => source.kind === 'hub' && 'files' in source;
 
 function isLocal(url: string): boolean {
   const page = typeof location === 'undefined' ? undefined : location.href;

@@ -59,7 +59,9 @@ interface Session {
   path: string;
   signal: AbortSignal;
   progress: FileProgress;
-  /** Releases the locks and ends the transfer; once more is harmless. */
+  /** Releases the locks; once more is harmless, as with the others. */
+  release: () => void;
+  /** Releases the locks and ends the transfer. */
   end: () => void;
   /** Ends the turn of this tab; others may look at the file. */
   releaseFile: () => void;
@@ -118,14 +120,18 @@ class StoredFiles {
     const onWait = (): void => this.#progress.say(`Waiting for another tab that is loading ${this.#source.id}`);
     const file = await this.#store.lockFile(this.#source.id, path, { signal: all, onWait });
     const use = await this.#store.markInUse(this.#source.id);
-    const end = (): void => {
-      all.removeEventListener('abort', end);
-      ended.abort();
+    const release = (): void => {
       file.release();
       use.release();
     };
+    const end = (): void => {
+      all.removeEventListener('abort', end);
+      ended.abort();
+      release();
+    };
     all.addEventListener('abort', end);
-    return { path, signal: all, progress: this.#progress.startFile(), end, releaseFile: () => file.release() };
+    const progress = this.#progress.startFile();
+    return { path, signal: all, progress, release, end, releaseFile: () => file.release() };
   }
 
   /** What is known of the file; `broken` if the store cannot be read. */
@@ -270,6 +276,8 @@ class StoredFiles {
       stored: resumed && this.#chunks(session, resumed, {}),
       writer,
       onPiece: (bytes, from) => progress.add(bytes, from),
+      // Who knows the size may stop reading without having seen the end of the stream.
+      onVerified: session.release,
     });
     return opened(
       file,
@@ -291,8 +299,11 @@ class StoredFiles {
     const { progress } = session;
     progress.setTotal((part.end ?? version.storedBytes) - (part.start ?? 0));
     const chunks = this.#chunks(session, version, part);
+    let left = (part.end ?? version.storedBytes) - (part.start ?? 0);
     async function* counted(): AsyncGenerator<Uint8Array, void> {
       for await (const chunk of chunks) {
+        left -= chunk.length;
+        if (left <= 0) session.release();
         progress.add(chunk.length, 'store');
         yield chunk;
       }

@@ -12,7 +12,15 @@ export interface VerifiedPiecesOptions {
   /** Absent: nothing is saved. */
   writer: ChunkWriter | undefined;
   onPiece: (bytes: number, from: 'store' | 'network') => void;
+  /** Called when all is stored and right, before the last piece is handed on. */
+  onVerified: () => void;
 }
+
+/**
+ * The last piece has at least so many bytes (or all there are): a reader of tensors does not read the padding after the last one, and must
+ * not thereby keep the file from being complete.
+ */
+const LAST_PIECE_BYTES = 4096;
 
 /**
  * Yields what is stored and then what is fetched, storing it on the way. The last piece is held back until the whole was found right and
@@ -21,7 +29,7 @@ export interface VerifiedPiecesOptions {
  * @throws TokenglassError `model-invalid`, `model-not-found`, `network`; `AbortError`
  */
 export async function* verifiedPieces(options: VerifiedPiecesOptions): AsyncGenerator<Uint8Array, void> {
-  const { path, file, stored, writer, onPiece } = options;
+  const { path, file, stored, writer, onPiece, onVerified } = options;
   const digest = file.sha256 === undefined ? undefined : await createSha256();
   for await (const chunk of stored ?? []) {
     digest?.update(chunk);
@@ -29,15 +37,18 @@ export async function* verifiedPieces(options: VerifiedPiecesOptions): AsyncGene
     yield chunk;
   }
   let held: Uint8Array | undefined;
+  let afterHeld = (file.totalBytes ?? Infinity) - file.start;
   try {
     for await (const piece of file.start > 0 ? file.pieces : withCheckedHead(path, file.pieces)) {
-      if (held) {
+      const isTail: boolean = afterHeld < LAST_PIECE_BYTES;
+      if (held && !isTail) {
         onPiece(held.length, 'network');
         yield held;
       }
       digest?.update(piece);
       await writer?.write(piece);
-      held = piece;
+      held = held && isTail ? concat(held, piece) : piece;
+      afterHeld -= piece.length;
     }
     const sha256 = digest?.finish();
     if (sha256 !== file.sha256) throw wrongDigest(path, file.sha256!, sha256!);
@@ -46,6 +57,7 @@ export async function* verifiedPieces(options: VerifiedPiecesOptions): AsyncGene
     throw error;
   }
   await writer?.finish();
+  onVerified();
   if (held) {
     onPiece(held.length, 'network');
     yield held;
