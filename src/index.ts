@@ -12,6 +12,17 @@ export type {
 } from './runtime/openai/chat-shapes.ts';
 export type { ChatCompletionStream, OpenAiFace } from './runtime/openai/create-openai.ts';
 export type { CompletionUsage, RequestTimings } from './runtime/openai/usage.ts';
+export { takeInterruptedLoads, type InterruptedLoad } from './runtime/models/breadcrumb.ts';
+export type { ModelSpec } from './runtime/models/catalog.ts';
+export { collectFiles, type NamedFile } from './runtime/models/file-source.ts';
+export {
+  createModelStore,
+  type ModelStore,
+  type ModelStoreOptions,
+  type StoredFileInfo,
+  type StoredModelInfo,
+  type StoreUsage,
+} from './runtime/models/store/model-store.ts';
 export { isTokenglassError, TokenglassError, type ErrorCode } from './shared/errors.ts';
 export type {
   ChatMessage,
@@ -24,5 +35,5 @@ export type {
   TokenLogprob,
   Usage,
 } from './shared/generation.ts';
-export type { AdapterInfo, EngineInfo, EngineName, LoadProgress, ModelInfo } from './shared/info.ts';
+export type { AdapterInfo, EngineInfo, EngineName, LoadProgress, LoadWarning, ModelInfo } from './shared/info.ts';
 export type { RequestMarks, RequestTrace, StepTrace, StepTiming } from './shared/trace.ts';

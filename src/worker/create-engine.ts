@@ -1,6 +1,7 @@
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
 import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import { askToPersist } from '../runtime/models/store/ask-to-persist.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
 import { connectEngine } from './client.ts';
@@ -60,6 +61,8 @@ async function createHere(options: Omit<CreateEngineOptions, 'fallback'>): Promi
     ...(signal && { signal }),
     onClosed: () => running.terminate(),
   });
+  // What was downloaded should stay; the worker that stored it cannot ask for that.
+  if (load.store !== false && load.model !== 'tutor') void askToPersist();
   return withOpenAi(engine);
 }
 

@@ -238,13 +238,8 @@ class StoredFiles {
   }
 
   #writer(session: Session, row: FileRow | undefined, version: StoredVersion): ChunkWriter {
-    const { database, space, clock } = this.#store;
-    if (space.canPersist) {
-      const ask = async (): Promise<void> => {
-        if (await database.takeOnce('persist')) await space.persist();
-      };
-      void ask().catch(() => undefined);
-    }
+    const { database, clock } = this.#store;
+    void this.#options.store.persist();
     return new ChunkWriter({
       database,
       row,

@@ -63,6 +63,11 @@ export interface ModelStore {
    * if there is no more). A model that is being loaded stays.
    */
   evict(bytes: number): Promise<number>;
+  /**
+   * Asks the browser, once ever, not to clear this origin's data by itself. Only a page can ask; in a worker it has no effect. Never
+   * rejects.
+   */
+  persist(): Promise<void>;
   /** Closes the connection; the next use opens it again. */
   close(): void;
   /** For what is built on the store. */
@@ -121,6 +126,13 @@ export function createModelStore(options: ModelStoreOptions = {}): ModelStore {
         freed += await database.deleteModel(id);
       }
       return freed;
+    },
+    async persist() {
+      try {
+        if (space.canPersist && (await database.takeOnce('persist'))) await space.persist();
+      } catch {
+        // The browser then does as it does without being asked.
+      }
     },
     close: () => database.close(),
     internals: {
