@@ -8,6 +8,8 @@ export { TgDashboard } from './dashboard/dashboard.ts';
 export { measureDevice } from './dashboard/measure-device.ts';
 export { TgDataTable, type DataTable } from './data-table/data-table.ts';
 export { TgItlChart } from './itl-chart/itl-chart.ts';
+export { compareWords, type LaneFigures } from './lane/compare-words.ts';
+export { TgLane } from './lane/lane.ts';
 export { TgLoad } from './load/load.ts';
 export { TgMarkdown } from './markdown/markdown.ts';
 export { TgMemory, type MemoryUse } from './memory/memory.ts';

@@ -127,7 +127,7 @@ export class TgContextChart extends LitElement {
       caption:
         n === 0
           ? undefined
-          : `n = ${formatCount(n)} decode steps${above > 0 ? `; ${formatCount(above)} slower ones are above the edge` : ''}.`,
+          : `n = ${formatCount(n)} decode steps${above > 0 ? `; ${formatCount(above)} of them slower than the upper edge` : ''}.`,
       table: {
         head: ['Context, tokens', 'Median, ms', 'Floor, ms'],
         rows: () =>

@@ -78,7 +78,7 @@ export class TgRoofline extends LitElement {
         y: { distr: LOGARITHMIC, range: () => this.#view?.yRange ?? [0.1, 10] },
       },
       axes: [log({ size: 24 }), log({ size: 44 })],
-      series: [{}, { stroke: theme.colour('ink-2'), width: 2, points: { show: false } }],
+      series: [{}, { stroke: theme.colour('ink-2'), width: 2, pxAlign: 0, points: { show: false } }],
       hooks: { draw: [(plot) => this.#drawPoints(plot, theme)] },
     };
   }

@@ -60,7 +60,7 @@ export class TgTokenView extends LitElement {
   #follow(): void {
     this.#unsubscribe?.();
     this.#unsubscribe = this.source?.subscribe(() => this.#frame.request());
-    this.#draw();
+    this.#frame.request();
   }
 
   /** Adds what is new; spans that stand are touched only when the scale changes. */

@@ -1,0 +1,75 @@
+import type { Engine } from '../../src/index.ts';
+import type { TgLane, TgLoad } from '../../src/ui/index.ts';
+import { EngineLoader } from '../../src/ui/index.ts';
+import type { Contender } from './contender.ts';
+import { find } from './find.ts';
+
+/** Not measured: the first request of an engine compiles and fills caches. */
+const WARM_UP = { prompt: 'Hello', maxTokens: 4, ignoreEos: true } as const;
+
+/** One half of the screen: a choice, an engine and its lane. */
+export class Side {
+  readonly #lane: TgLane;
+  readonly #load: TgLoad;
+  readonly #words: HTMLElement;
+  readonly #onChange: () => void;
+  #contender: Contender | undefined;
+  #abort: AbortController | undefined;
+  #engine: Engine | undefined;
+
+  /** @param root - holds a `tg-lane`, a `tg-load`, a `select` and a `p` */
+  constructor(root: HTMLElement, choices: readonly Contender[], onChange: () => void) {
+    this.#lane = find(root, 'tg-lane');
+    this.#load = find(root, 'tg-load');
+    this.#words = find(root, 'p');
+    this.#onChange = onChange;
+    const select = find(root, 'select');
+    select.replaceChildren(...choices.map(({ id, name }) => new Option(name, id)));
+    select.addEventListener('change', () => void this.choose(choices.find(({ id }) => id === select.value)));
+    this.#load.addEventListener('tg-retry', () => void this.choose(this.#contender));
+  }
+
+  get lane(): TgLane {
+    return this.#lane;
+  }
+
+  get contender(): Contender | undefined {
+    return this.#contender;
+  }
+
+  get ready(): boolean {
+    return this.#engine !== undefined;
+  }
+
+  /** Loads a contender in place of the one there is. */
+  async choose(contender: Contender | undefined): Promise<void> {
+    if (!contender) return;
+    this.#abort?.abort();
+    const abort = (this.#abort = new AbortController());
+    const before = this.#engine;
+    this.#contender = contender;
+    this.#engine = this.#lane.engine = undefined;
+    this.#lane.reset();
+    this.#words.textContent = contender.words;
+    this.#onChange();
+    await before?.[Symbol.asyncDispose]();
+    const loader = new EngineLoader(
+      async ({ onProgress, signal }) => contender.load(onProgress ?? (() => undefined), signal ?? abort.signal),
+      ({ progress, error }) => {
+        if (abort.signal.aborted) return;
+        this.#load.progress = progress;
+        this.#load.error = error;
+      },
+    );
+    abort.signal.addEventListener('abort', () => void loader.dispose());
+    try {
+      const engine = await loader.load({ model: contender.id });
+      for await (const event of engine.generate(WARM_UP, abort.signal)) if (event.type === 'end') break;
+      if (abort.signal.aborted) return;
+      this.#engine = this.#lane.engine = engine;
+      this.#onChange();
+    } catch {
+      // A failure is on the page already; a newer choice needs no word.
+    }
+  }
+}

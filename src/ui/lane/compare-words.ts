@@ -1,0 +1,49 @@
+import { formatMs } from '../internal/format.ts';
+
+/** What is compared of two runs; whatever is absent is not spoken of. */
+export interface LaneFigures {
+  ttftMs?: number | undefined;
+  /** Mean time of a token after the first. */
+  tpotMs?: number | undefined;
+  text: string;
+}
+
+/** Smaller differences are noise to those who watch. */
+const SAME_WITHIN = 1.05;
+
+const ms = (value: number): string => {
+  const { value: digits, unit } = formatMs(value);
+  return `${digits} ${unit}`;
+};
+
+const times = (ratio: number): string =>
+  `${ratio.toLocaleString(undefined, { maximumFractionDigits: ratio < 10 ? 1 : 0 })} times`;
+
+/** The two runs in plain sentences; empty while there is nothing to compare. */
+export function compareWords(a: LaneFigures, b: LaneFigures, nameA = 'A', nameB = 'B'): string[] {
+  return [
+    faster(a.ttftMs, b.ttftMs, nameA, nameB, {
+      same: 'Both show their first word after about the same time',
+      differs: (name, ratio) => `${name} shows its first word ${times(ratio)} sooner`,
+    }),
+    faster(a.tpotMs, b.tpotMs, nameA, nameB, {
+      same: 'Both write at about the same speed',
+      differs: (name, ratio) => `${name} writes ${times(ratio)} as fast`,
+    }),
+    a.text !== '' && a.text === b.text ? 'Both say the very same words.' : undefined,
+  ].filter((sentence) => sentence !== undefined);
+}
+
+function faster(
+  a: number | undefined,
+  b: number | undefined,
+  nameA: string,
+  nameB: string,
+  words: { same: string; differs: (name: string, ratio: number) => string },
+): string | undefined {
+  if (a === undefined || b === undefined || !(a > 0 && b > 0)) return undefined;
+  const against = `(${ms(a)} against ${ms(b)})`;
+  const ratio = Math.max(a, b) / Math.min(a, b);
+  if (ratio < SAME_WITHIN) return `${words.same} ${against}.`;
+  return `${words.differs(a < b ? nameA : nameB, ratio)} ${against}.`;
+}
