@@ -47,7 +47,13 @@ export async function runBench(options: BenchOptions, hooks: BenchHooks = {}): P
 }
 
 function load(model: string, engine: string, worker: boolean, { signal, onLoad }: BenchHooks): Promise<Engine> {
-  const options: CreateEngineOptions = { model, engine: engine as EngineName, worker };
+  const options: CreateEngineOptions = {
+    model,
+    engine: engine as EngineName,
+    worker,
+    // In memory only: what a person's own chats have stored is neither found nor cleared.
+    prefixCache: { storedBytes: 0 },
+  };
   return createEngine({
     ...options,
     ...(signal && { signal }),

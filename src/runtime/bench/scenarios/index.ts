@@ -9,4 +9,6 @@ import type { Scenario } from './scenario.ts';
  * 'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),
  * ```
  */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {};
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),
+};
