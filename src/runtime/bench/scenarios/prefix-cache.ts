@@ -59,7 +59,7 @@ async function measureEngine(
   const systems = new Map<string, string>();
   const ask = async (engine: Engine, start: Start, system: string, question: number): Promise<void> => {
     signal?.throwIfAborted();
-    const text = systems.get(system) ?? (await systemPrompt(engine, tokens, `${run} ${system}`));
+    const text = systems.get(system) ?? (await systemPrompt(engine, tokens, `${system} ${run}`));
     systems.set(system, text);
     const trace = await firstToken(engine, {
       messages: [
