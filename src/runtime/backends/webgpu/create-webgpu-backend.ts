@@ -9,12 +9,12 @@ import type { ModelSource } from '../../models/source.ts';
 import type { Backend } from '../backend.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
-import { defaultLinearTile } from './kernels/linear/linear.ts';
 import { KernelCompiler } from './kernels/pipeline.ts';
 import { createSampleKernels } from './kernels/sample/sample-kernels.ts';
 import { KvBlocks } from './kv-blocks.ts';
 import { KvMemory } from './kv-memory.ts';
 import { checkModel, modelInfo } from './model-info.ts';
+import { tuneTiles, type TuningStore } from './plan/autotune.ts';
 import { createPlanBuffers } from './plan/buffers.ts';
 import type { PlanParts } from './plan/fused-steps.ts';
 import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
@@ -44,6 +44,8 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
   memoryBudgetBytes?: number;
   /** How chunks are computed; see `ModelPlanOptions`. @default `tiled` on hardware, `rows` on a software adapter */
   chunks?: 'tiled' | 'rows';
+  /** Keeps which kernel variants are fastest on this adapter. @default measured anew at each load */
+  tuning?: TuningStore;
   /** Measure `gpuMs` of each step, where the device can. @default true */
   timestamps?: boolean;
   /** Called with the header once it is read, before the weights: the tokenizer is made of it. */
@@ -197,16 +199,18 @@ async function assemble(
     logitsStride: modelSizes(config).logitsStride,
     steps: { buffer: buffers.step, offset: layout.samplesAt * 4 },
   });
-  const parts: PlanParts = {
+  const { matrices } = loaded;
+  const tile = await tuneTiles({
     gpu,
     compiler,
-    config,
     weights,
-    matrices: loaded.matrices,
+    matrices,
     buffers,
-    layout,
-    tile: ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m, gpu.abilities),
-  };
+    sizes: modelSizes(config),
+    store: options.tuning,
+    version: WEBGPU_BACKEND_VERSION,
+  });
+  const parts: PlanParts = { gpu, compiler, config, weights, matrices, buffers, layout, tile };
   const plan = await ModelPlan.create(parts, {
     fusedRows,
     chunks,
