@@ -1,5 +1,5 @@
 import { percentile } from '../metrics/percentile.ts';
-import { readEnvironment } from './environment.ts';
+import { readEnvironment, type Environment } from './environment.ts';
 import { REPORT_FORMAT, type CapacitySearch, type Ratio, type Report, type Run, type Sweep } from './report.ts';
 import type { Sample } from './sample.ts';
 
@@ -8,6 +8,8 @@ export interface ReportDetails {
   version: string;
   command?: string | undefined;
   createdAt?: Date;
+  /** @default that of this page */
+  environment?: Environment;
   sweeps?: readonly Sweep[];
   searches?: readonly CapacitySearch[];
   /** Whether the engines took turns, so that samples of the same number are neighbours in time. @default true */
@@ -17,14 +19,14 @@ export interface ReportDetails {
 /** A report of runs that were made together. */
 export async function makeReport(
   runs: readonly Run[],
-  { version, command, createdAt = new Date(), sweeps = [], searches = [], inTurns = true }: ReportDetails,
+  { version, command, createdAt = new Date(), environment, sweeps = [], searches = [], inTurns = true }: ReportDetails,
 ): Promise<Report> {
   const ratios = inTurns ? runs.slice(1).flatMap((run) => ratiosOf(run, runs[0]!)) : [];
   return {
     format: REPORT_FORMAT,
     tokenglass: version,
     createdAt: createdAt.toISOString(),
-    environment: await readEnvironment(),
+    environment: environment ?? (await readEnvironment()),
     ...(command !== undefined && { command }),
     runs,
     ...(ratios.length && { ratios }),

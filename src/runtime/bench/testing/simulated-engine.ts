@@ -9,8 +9,8 @@ export interface SimulatedService {
   firstTokenMs: number | ((request: GenerateRequest) => number);
   /** Between tokens, ms. */
   tokenMs: number | ((request: GenerateRequest, token: number) => number);
-  /** Thrown instead of an answer to the request of that number (from 0). */
-  failAt?: number;
+  /** Thrown instead of an answer: to the request of that number (from 0), or to all. */
+  failAt?: number | 'all';
 }
 
 const INFO: EngineInfo = {
@@ -91,7 +91,8 @@ export class SimulatedEngine implements Engine {
       await before;
       if (signal?.aborted) throw abortError(signal);
       const startedMs = timer.now();
-      if (index === failAt) throw new TokenglassError('numeric-fault', 'Cannot decode: a fault; try again');
+      if (failAt === 'all' || index === failAt)
+        throw new TokenglassError('numeric-fault', 'Cannot decode: a fault; try again');
       yield { type: 'start', requestId: `simulated-${index}`, promptTokens, cachedTokens: 0 };
       const tokens: OutputToken[] = [];
       const prefillMs = typeof firstTokenMs === 'number' ? firstTokenMs : firstTokenMs(request);
