@@ -32,6 +32,20 @@ export const loadStyles = css`
     transition: inline-size 120ms linear;
   }
 
+  .warning {
+    display: flex;
+    align-items: center;
+    gap: var(--_space-3);
+    margin-block-start: var(--_space-3);
+    color: var(--_ink-2);
+    font-size: var(--_text-sm);
+  }
+
+  .warning p {
+    flex: 1;
+    margin: 0;
+  }
+
   .bar.unknown div {
     animation: tg-sweep 1.4s ease-in-out infinite;
     inline-size: 35% !important;

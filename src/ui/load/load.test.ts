@@ -28,6 +28,35 @@ describe('TgLoad', () => {
     expect(inside(element, '[role=progressbar]').hasAttribute('aria-valuenow')).to.equal(false);
   });
 
+  it('TgLoad: a download tells its pace where it is known', async () => {
+    const progress = {
+      phase: 'download',
+      loadedBytes: 5_000_000,
+      totalBytes: 9_000_000,
+      label: 'Downloading',
+    } as const;
+    const element = await loadWith({ progress: { ...progress, bytesPerSecond: 2_000_000, secondsLeft: 125 } });
+    expect(inside(element, '.bytes').textContent)
+      .to.match(/2[.,]?0? MB\/s/)
+      .and.to.include('3 min left');
+  });
+
+  it('TgLoad: a warning stays after the load until it is dismissed, and not into the next load', async () => {
+    const warning = { code: 'not-saved', message: 'Runs, not saved: the disk is full' } as const;
+    const element = await loadWith({ progress: { phase: 'download', loadedBytes: 5, label: 'x', warning } });
+    element.progress = undefined;
+    await element.updateComplete;
+    expect(inside(element, '[role=status]').textContent).to.include(warning.message);
+    element.progress = { phase: 'download', loadedBytes: 1, label: 'x' };
+    await element.updateComplete;
+    expect(element.renderRoot.querySelector('[role=status]')).to.equal(null);
+    element.progress = { phase: 'download', loadedBytes: 1, label: 'x', warning };
+    await element.updateComplete;
+    inside(element, '.warning button').click();
+    await element.updateComplete;
+    expect(element.renderRoot.querySelector('[role=status]')).to.equal(null);
+  });
+
   it('TgLoad: ready takes no room', async () => {
     const element = await loadWith({ progress: { phase: 'ready', loadedBytes: 5, totalBytes: 5, label: 'Ready' } });
     expect(element.offsetHeight).to.equal(0);

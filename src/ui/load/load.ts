@@ -1,6 +1,6 @@
-import { html, LitElement, nothing } from 'lit';
+import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { TokenglassError } from '../../shared/errors.ts';
-import type { LoadProgress } from '../../shared/info.ts';
+import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import { TgRetryEvent } from '../events/retry-event.ts';
@@ -10,13 +10,15 @@ import { icons } from '../internal/icons.ts';
 import { loadStyles } from './load.styles.ts';
 
 /**
- * How far loading a model has come, in bytes and words; or why it failed, and what to do. Takes no room once the model is ready.
+ * How far loading a model has come, in bytes and words; or why it failed, and what to do. Takes no room once the model is ready, unless
+ * something is worth knowing (the model runs but could not be saved, say), which stays until it is dismissed.
  *
  * @summary Progress and failure of loading
  * @event tg-retry - The user wants to load again
  * @slot actions - Further ways on, shown beside "Load again" after a failure
  * @csspart bar - The progress bar
  * @csspart error - The failure
+ * @csspart warning - What went wrong without ending the load
  *
  * @example
  * ```ts
@@ -25,12 +27,18 @@ import { loadStyles } from './load.styles.ts';
  */
 export class TgLoad extends LitElement {
   static override styles = [tokens, controls, loadStyles];
-  static override properties = { progress: { attribute: false }, error: { attribute: false } };
+  static override properties = {
+    progress: { attribute: false },
+    error: { attribute: false },
+    _warning: { state: true },
+  };
 
   /** As `createEngine` reports it. */
   declare progress: LoadProgress | undefined;
   /** Takes the place of the progress. */
   declare error: TokenglassError | undefined;
+  /** The latest of this load. */
+  declare private _warning: LoadWarning | undefined;
 
   readonly #handleRetry = () => this.dispatchEvent(new TgRetryEvent());
 
@@ -49,14 +57,37 @@ export class TgLoad extends LitElement {
     `;
   }
 
-  #renderProgress({ phase, label, loadedBytes, totalBytes }: LoadProgress) {
+  protected override willUpdate(changed: PropertyValues<this>) {
+    if (!changed.has('progress') || !this.progress) return;
+    const isNewLoad = changed.get('progress') === undefined;
+    if (this.progress.warning) this._warning = this.progress.warning;
+    else if (isNewLoad) this._warning = undefined;
+  }
+
+  readonly #handleDismiss = () => (this._warning = undefined);
+
+  #renderWarning({ message }: LoadWarning) {
+    return html`
+      <div class="warning" part="warning" role="status">
+        ${icons.warning}
+        <p>${message}</p>
+        <button type="button" class="outline" @click=${this.#handleDismiss}>Dismiss</button>
+      </div>
+    `;
+  }
+
+  #renderProgress({ phase, label, loadedBytes, totalBytes, bytesPerSecond, secondsLeft }: LoadProgress) {
     const known = phase === 'download' && totalBytes !== undefined && totalBytes > 0;
     const percent = known ? Math.min(100, Math.round((loadedBytes / totalBytes) * 100)) : undefined;
     const bytes = known ? `${formatBytes(loadedBytes)} of ${formatBytes(totalBytes)}` : formatBytes(loadedBytes);
+    const pace = [
+      bytesPerSecond !== undefined && `${formatBytes(bytesPerSecond)}/s`,
+      secondsLeft !== undefined && `${formatDuration(secondsLeft)} left`,
+    ].filter((words) => words !== false);
     return html`
       <div class="words">
         <span class="label" id="label">${label}</span>
-        ${phase === 'download' && loadedBytes > 0 ? html`<span class="figure bytes">${bytes}</span>` : nothing}
+        ${phase === 'download' && loadedBytes > 0 ? html`<span class="figure bytes">${[bytes, ...pace].join(' · ')}</span>` : nothing}
       </div>
       <div
         class="bar ${percent === undefined ? 'unknown' : ''}"
@@ -75,9 +106,17 @@ export class TgLoad extends LitElement {
 
   protected override render() {
     if (this.error) return this.#renderError(this.error);
-    if (!this.progress || this.progress.phase === 'ready') return nothing;
-    return this.#renderProgress(this.progress);
+    const isLoading = this.progress && this.progress.phase !== 'ready';
+    return [
+      isLoading && this.progress ? this.#renderProgress(this.progress) : nothing,
+      this._warning ? this.#renderWarning(this._warning) : nothing,
+    ];
   }
+}
+
+/** Seconds for people: below a minute whole seconds, else whole minutes. */
+function formatDuration(seconds: number): string {
+  return seconds < 60 ? `${Math.max(1, Math.ceil(seconds))} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
 declare global {
