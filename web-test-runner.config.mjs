@@ -2,7 +2,7 @@ import { esbuildPlugin } from '@web/dev-server-esbuild';
 import { defaultReporter } from '@web/test-runner';
 import { playwrightLauncher } from '@web/test-runner-playwright';
 import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './tools/chromium.mjs';
-import { commonJsImports } from './tools/commonjs-imports.mjs';
+import { commonJsImports, withoutNodeImports } from './tools/commonjs-imports.mjs';
 import { rawImports } from './tools/raw-imports.mjs';
 import { countReporter } from './tools/count-reporter.mjs';
 
@@ -23,7 +23,8 @@ export default {
   ],
   plugins: [
     rawImports(),
-    commonJsImports(['@vercel/oidc/dist/index-browser.js']), // of the AI SDK
+    commonJsImports(['@vercel/oidc/dist/index-browser.js', 'ajv/dist/ajv.js']), // the first is of the AI SDK
+    withoutNodeImports(['@mlc-ai/web-xgrammar/lib/index.js']),
     esbuildPlugin({ ts: true, target: 'es2022', tsconfig: 'tsconfig.json' }),
   ],
   mimeTypes: { '**/*.wasm': 'application/wasm' },

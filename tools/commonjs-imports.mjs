@@ -1,4 +1,5 @@
 // web-dev-server plugin: serves packages that are CommonJS in a browser too, which a bundler would convert, as modules.
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { build } from 'vite';
 
@@ -33,4 +34,20 @@ async function bundle(path) {
     build: { write: false, minify: false, rolldownOptions: { input: id, preserveEntrySignatures: 'strict' } },
   });
   return output[0].code;
+}
+
+/** Serves files whose branch for Node imports what no browser has, without that import. */
+export function withoutNodeImports(files) {
+  return {
+    name: 'without-node-imports',
+    serve(context) {
+      const file = files.find((candidate) => context.path.endsWith(`/node_modules/${candidate}`));
+      if (!file) return;
+      const code = readFileSync(new URL(`../node_modules/${file}`, import.meta.url), 'utf8');
+      return {
+        body: code.replaceAll(/import\((['"])module\1\)/g, 'Promise.reject(new TypeError("This is no Node"))'),
+        type: 'js',
+      };
+    },
+  };
 }

@@ -3,8 +3,8 @@
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
-/** Chunks of these packages are loaded only by the engines that use them, which pay for them. */
-const LAZY = /onnx/;
+/** Chunks of these packages are loaded only by the engines and requests that use them, which pay for them. */
+const LAZY = /onnx|xgrammar/;
 
 /** Budgets in kB (1000 bytes) of gzip. `parts` says which dynamic imports are counted in. */
 const ENTRIES = [

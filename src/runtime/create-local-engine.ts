@@ -7,6 +7,7 @@ import type { Backend } from './backends/backend.ts';
 import type { OrtAssets } from './backends/onnx/ort-assets.ts';
 import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
+import { createGrammarCompiler } from './grammar/create-grammar-compiler.ts';
 import { createEngineFromParts, type LocalEngineParts } from './engine/local-engine.ts';
 import { KvDatabase } from './kv/kv-database.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
@@ -182,6 +183,7 @@ function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText
     tokenizer: text.tokenizer,
     encodePrompt: text.encodePrompt,
     defaults: text.defaults,
+    compileGrammar: createGrammarCompiler(text.tokenizer, model.vocabSize),
     clock: systemClock,
     ...prefixCacheParts(options),
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,

@@ -49,6 +49,11 @@ export interface StepRow {
   sample: boolean;
   /** True if input belongs to the prompt: it counts for the repetition penalty only, not for frequency and presence. */
   isPrompt: boolean;
+  /**
+   * Which tokens may be sampled: bit `id & 31` of word `id >> 5`, 0 bans; one word for each 32 tokens of the vocabulary. Only with
+   * `capabilities.grammarMask`. Absent: all of them.
+   */
+  mask?: Uint32Array;
 }
 
 export interface StepRowResult {

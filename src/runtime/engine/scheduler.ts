@@ -88,6 +88,7 @@ export class Scheduler {
     try {
       while (!this.#ended && this.#waiting.length + this.#running.size + this.#flights.length > 0) {
         await this.#admit();
+        await this.#awaitMasks();
         this.#giveSteps();
         await this.#settleSome();
         // Here, and not between giving and settling: a step may compute on this thread, and the tokens at hand are to get out before.
@@ -117,7 +118,6 @@ export class Scheduler {
 
   async #open(sequence: Sequence, options: SequenceOptions): Promise<void> {
     const { cache } = this.#options;
-    const tokens = sequence.prompt;
     let id = this.#backend.openSequence(options);
     if (!cache) {
       sequence.opened(id);
@@ -125,7 +125,7 @@ export class Scheduler {
     }
     let cached = { memory: 0, stored: 0 };
     try {
-      const { memoryTokens, storedTokens } = await cache.restore(id, { tokens, promptTokens: tokens.length });
+      const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
       cached = { memory: memoryTokens, stored: storedTokens };
     } catch {
       // The answer does not need the cache: begin again with a sequence that is surely empty.
@@ -135,6 +135,18 @@ export class Scheduler {
     }
     if (sequence.hasEnded) this.#backend.closeSequence(id);
     else sequence.opened(id, cached);
+  }
+
+  /** Grammars tell in microtasks what may come next; sequences without one are not waited for. */
+  async #awaitMasks(): Promise<void> {
+    for (const sequence of this.#running) {
+      if (!sequence.pending) continue;
+      try {
+        await sequence.pending;
+      } catch (error) {
+        this.cancel(sequence, 'failed', error);
+      }
+    }
   }
 
   #giveSteps(): void {

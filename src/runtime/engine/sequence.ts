@@ -3,6 +3,7 @@ import type { EventQueue } from '../../shared/event-queue.ts';
 import type { FinishReason, OutputToken, TokenEvent, Usage } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
+import type { GrammarState } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
 import type { TraceRecord } from './trace-record.ts';
 
@@ -12,16 +13,22 @@ export type Outcome = 'completed' | 'aborted' | 'failed';
 /** What a sequence needs to run, known once its prompt is tokenized. */
 export interface SequencePlan {
   promptTokens: readonly number[];
+  /** Output tokens of an answer that was cut short, which this one goes on with; they are computed like a prompt. @default none */
+  resumed?: { tokens: readonly number[]; text: string };
   /** At least 1; the context is already considered. */
   maxTokens: number;
   /** Ids that end the answer. */
   stopIds: ReadonlySet<number>;
   options: SequenceOptions;
   text: OutputText;
+  /** What the answer has to keep to; disposed of with the sequence. */
+  grammar?: GrammarState;
   /** Bytes of a token, a copy; absent where nobody asked for them. */
   tokenBytes?: (id: number) => Uint8Array;
   /** See the `start` event. */
   promptTail?: string;
+  /** Called once the sequence runs: takes down its tokens, so that it can be gone on with. */
+  journal?: () => { token(id: number): void; end(how: 'done' | 'cut'): void };
 }
 
 export interface SequenceOptionsBag {
@@ -44,8 +51,14 @@ export class Sequence {
   readonly #prepare: SequenceOptionsBag['prepare'];
   readonly #onEnded: SequenceOptionsBag['onEnded'];
   #plan: SequencePlan | undefined;
+  /** The prompt, and what is resumed after it. */
+  #known: readonly number[] = [];
+  /** Of the next token to be sampled. */
+  #mask: Uint32Array | undefined;
+  #pending: Promise<void> | undefined;
   #outcome: Outcome | undefined;
-  /** Prompt tokens given to the backend. */
+  #journal: ReturnType<NonNullable<SequencePlan['journal']>> | undefined;
+  /** Tokens of the prompt, and of what is resumed, that were given to the backend or were cached. */
   #givenPrompt = 0;
   #prefillsInFlight = 0;
   /** Output ids whose results are there. */
@@ -60,6 +73,11 @@ export class Sequence {
     this.#onEnded = onEnded;
   }
 
+  /** What `nextRow` has to wait for, besides results: the mask of the next token. Rejects where the grammar cannot go on. */
+  get pending(): Promise<void> | undefined {
+    return this.#pending;
+  }
+
   get hasEnded(): boolean {
     return this.#outcome !== undefined;
   }
@@ -71,24 +89,29 @@ export class Sequence {
 
   /** Prompt and output tokens given so far; what steps that ran ahead of a stop have appended to the KV lies beyond. */
   get tokens(): number[] {
-    return [...(this.#plan?.promptTokens.slice(0, this.#givenPrompt) ?? []), ...this.#output];
+    return [...this.cacheable.tokens.slice(0, this.#givenPrompt), ...this.#output];
   }
 
   /** Off the queue: tokenizes. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
   async start(): Promise<SequenceOptions | undefined> {
     this.#record.started();
     const plan = await this.#prepare();
-    if (this.hasEnded) return undefined;
+    if (this.hasEnded) {
+      plan.grammar?.dispose();
+      return undefined;
+    }
     const { temperature, seed } = plan.options.sampling;
-    this.#record.tokenized(plan.promptTokens.length);
+    this.#record.tokenized(plan.promptTokens.length, plan.resumed?.tokens.length);
     this.#record.sampledWith(temperature > 0 ? seed : undefined);
     this.#plan = plan;
+    this.#known = plan.resumed ? [...plan.promptTokens, ...plan.resumed.tokens] : plan.promptTokens;
+    this.#askForMask();
     return plan.options;
   }
 
-  /** What is to be looked up in the prefix cache. */
-  get prompt(): readonly number[] {
-    return this.#plan?.promptTokens ?? [];
+  /** What is to be looked up in the prefix cache: all that is known before anything is sampled. */
+  get cacheable(): { tokens: readonly number[]; promptTokens: number } {
+    return { tokens: this.#known, promptTokens: this.#plan?.promptTokens.length ?? 0 };
   }
 
   /**
@@ -99,39 +122,59 @@ export class Sequence {
     this.backendId = id;
     if (cached) this.#record.cacheReady(cached);
     this.#givenPrompt = cached ? cached.memory + cached.stored : 0;
-    const { promptTokens, promptTail } = this.#plan!;
+    const { promptTail, resumed, journal } = this.#plan!;
+    this.#journal = journal?.();
     this.#queue.push({
       type: 'start',
       requestId: this.#record.requestId,
-      promptTokens: promptTokens.length,
+      promptTokens: this.cacheable.tokens.length,
       cachedTokens: this.#givenPrompt,
       ...(promptTail !== undefined && { promptTail }),
     });
+    if (resumed && resumed.text !== '') this.#queue.push({ type: 'delta', text: resumed.text, tokens: [] });
   }
 
   /** What to compute next, of at most `budget` token rows; nothing if results have to come first. Counts as given. */
   nextRow(budget: number): StepRow | undefined {
     if (this.#plan === undefined || this.backendId === undefined || this.hasEnded || budget < 1) return undefined;
-    const { promptTokens, maxTokens } = this.#plan;
+    const { maxTokens } = this.#plan;
+    const { tokens, promptTokens } = this.cacheable;
     const sequence = this.backendId;
-    if (this.#givenPrompt < promptTokens.length) {
+    if (this.#givenPrompt < tokens.length) {
       if (this.#prefillsInFlight >= MAX_PREFILLS_IN_FLIGHT) return undefined;
-      const input = promptTokens.slice(this.#givenPrompt, this.#givenPrompt + budget);
-      this.#givenPrompt += input.length;
+      // A row is of the prompt or of the answer, for the sake of the penalties.
+      const isPrompt = this.#givenPrompt < promptTokens;
+      const end = Math.min(isPrompt ? promptTokens : tokens.length, this.#givenPrompt + budget);
+      const input = tokens.slice(this.#givenPrompt, end);
+      this.#givenPrompt = end;
       this.#prefillsInFlight += 1;
-      const sample = this.#givenPrompt === promptTokens.length;
+      const sample = end === tokens.length;
       if (sample) this.#givenSamples += 1;
-      return { sequence, input, sample, isPrompt: true };
+      return { sequence, input, sample, isPrompt, ...(sample && this.#masked()) };
     }
     if (this.#givenSamples >= maxTokens) return undefined;
+    // What a grammar allows next depends on the token before, so nothing can run ahead of it.
+    if (this.#plan.grammar && this.#givenSamples > this.#output.length) return undefined;
     this.#givenSamples += 1;
-    return { sequence, input: 'previous', sample: true, isPrompt: false };
+    return { sequence, input: 'previous', sample: true, isPrompt: false, ...this.#masked() };
+  }
+
+  #masked(): Pick<StepRow, 'mask'> {
+    return this.#mask ? { mask: this.#mask } : {};
+  }
+
+  #askForMask(): void {
+    this.#pending = this.#plan?.grammar?.mask().then((mask) => {
+      this.#mask = mask;
+      this.#pending = undefined;
+    });
+    this.#pending?.catch(() => undefined); // told to whoever waits
   }
 
   /** The result of a row, in the order the rows were given. Results after the end are discarded and not counted. */
   accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): void {
     if (this.hasEnded) return;
-    if (row.isPrompt) {
+    if (row.input !== 'previous') {
       this.#prefillsInFlight -= 1;
       this.#record.prefillStep(step, atMs);
       if (row.sample) this.#record.prefilled(step, atMs);
@@ -152,8 +195,9 @@ export class Sequence {
       throw new TokenglassError('internal', 'Cannot go on: the backend gave no token for a row that asked for one');
     const { token: id, logprob, topLogprobs } = result;
     this.#output.push(id);
+    this.#journal?.token(id);
     this.#record.token(atMs);
-    const { stopIds, text, maxTokens, tokenBytes } = this.#plan!;
+    const { stopIds, text, maxTokens, tokenBytes, grammar } = this.#plan!;
     const token: OutputToken = {
       id,
       atMs,
@@ -172,6 +216,17 @@ export class Sequence {
     this.#delta(match.text, [token]);
     if (match.stopString !== undefined) this.#complete('stop', match.stopString);
     else if (this.#output.length >= maxTokens) this.#complete('length');
+    else if (grammar) this.#advance(grammar, id);
+  }
+
+  #advance(grammar: GrammarState, id: number): void {
+    if (!grammar.accept(id))
+      throw new TokenglassError(
+        'internal',
+        `Cannot go on: the backend sampled the token ${id}, which the grammar bans`,
+      );
+    if (grammar.isDone) this.#complete('stop');
+    else this.#askForMask();
   }
 
   #delta(text: string, tokens: readonly OutputToken[]): void {
@@ -203,6 +258,8 @@ export class Sequence {
 
   #end(outcome: Outcome, trace: RequestTrace): void {
     this.#outcome = outcome;
+    this.#journal?.end(outcome === 'failed' ? 'cut' : 'done');
+    this.#plan?.grammar?.dispose();
     this.#onEnded(outcome, trace);
   }
 }

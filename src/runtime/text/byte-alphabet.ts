@@ -12,8 +12,13 @@ const encoder = new TextEncoder();
 
 /** The text of a word in the byte-level alphabet: one character for each byte of its UTF-8. */
 export function toByteAlphabet(word: string): string {
+  return bytesToAlphabet(encoder.encode(word));
+}
+
+/** Bytes in the byte-level alphabet: one character each. */
+export function bytesToAlphabet(bytes: Uint8Array): string {
   let text = '';
-  for (const byte of encoder.encode(word)) text += BYTE_CHARS[byte]!;
+  for (const byte of bytes) text += BYTE_CHARS[byte]!;
   return text;
 }
 

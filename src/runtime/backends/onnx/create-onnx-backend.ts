@@ -226,7 +226,7 @@ function capabilitiesOf(session: OnnxSession, device?: GPUDevice): BackendCapabi
     runAhead: 1,
     kvExport: true,
     logprobs: MAX_TOP_LOGPROBS,
-    grammarMask: false,
+    grammarMask: true,
   };
 }
 

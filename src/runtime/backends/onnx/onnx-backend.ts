@@ -264,6 +264,7 @@ export class OnnxBackend implements Backend {
       counts: sequence.tokens,
       position: sequence.tokens.length,
       logprobs: sequence.options.logprobs,
+      ...(row.mask && { mask: row.mask }),
     });
     timing.sampleMs += this.#clock.now() - sampling;
     sequence.sampled = sampled.token;

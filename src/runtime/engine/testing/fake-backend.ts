@@ -199,7 +199,7 @@ export class FakeBackend implements Backend {
     this.#sequences.clear();
   }
 
-  #run({ sequence: id, input, sample, isPrompt }: StepRow): StepRowResult {
+  #run({ sequence: id, input, sample, isPrompt, mask }: StepRow): StepRowResult {
     const sequence = this.#sequence(id);
     const tokens = input === 'previous' ? [sequence.previous] : input;
     for (const token of tokens) {
@@ -210,7 +210,7 @@ export class FakeBackend implements Backend {
     if (sequence.tokens.length > this.info.model.contextTokens)
       throw new TokenglassError('context-overflow', 'Cannot step: the context is full');
     if (!sample) return { sequence: id };
-    const token = (this.#options.nextToken ?? hashedToken)(sequence, sequence.options);
+    const token = allowed((this.#options.nextToken ?? hashedToken)(sequence, sequence.options), mask);
     sequence.previous = token;
     const { logprobs } = sequence.options;
     if (logprobs === 0) return { sequence: id, token };
@@ -263,4 +263,14 @@ export class FakeBackend implements Backend {
   #now(): number {
     return this.#options.clock?.now() ?? 0;
   }
+}
+
+/** The token itself, or the next one that the mask allows. */
+function allowed(token: number, mask: Uint32Array | undefined): number {
+  if (!mask) return token;
+  for (let step = 0; step < BYTE_VOCAB_SIZE; step++) {
+    const id = (token + step) % BYTE_VOCAB_SIZE;
+    if (((mask[id >> 5]! >> (id & 31)) & 1) === 1) return id;
+  }
+  throw new TokenglassError('numeric-fault', 'Cannot sample: every token is banned');
 }
