@@ -33,8 +33,9 @@ export class TokenHistory {
     this.#tokens.push({ ...token, afterPause: this.#paused });
     this.#paused = false;
     if (this.#tokens.length < 2 * this.#capacity) return;
-    this.#dropped += this.#tokens.length - this.#capacity;
-    this.#tokens = this.#tokens.slice(-this.#capacity);
+    // One more than is shown: the gap of the first one shown begins at it.
+    this.#dropped += this.#tokens.length - this.#capacity - 1;
+    this.#tokens = this.#tokens.slice(-this.#capacity - 1);
   }
 
   /** The gap before the next token says nothing: the page was hidden. */

@@ -131,7 +131,7 @@ export class TgItlChart extends LitElement {
     const { beyond, fromMs } = this.#bins;
     const tail =
       beyond > 0
-        ? ` The last bar has ${formatCount(beyond)} longer gaps as well, up to ${words(this.#sorted.at(-1))}.`
+        ? ` The last bar has ${formatCount(beyond)} longer ${beyond === 1 ? 'gap' : 'gaps'} as well, up to ${words(this.#sorted.at(-1))}.`
         : '';
     return html`
       <dl class="percentiles">

@@ -64,14 +64,16 @@ export class TgVerdict extends LitElement {
 }
 
 /** All that can be told apart, and the rest. */
-function partsOf({ parts, unexplainedMs, belowRoofMs, computeOrWaitMs }: Diagnosis): Part[] {
+function partsOf({ parts, unexplainedMs, belowRoofMs, computeOrWaitMs, roofline }: Diagnosis): Part[] {
   return [
     ...STEP_SHARES.map((share) => {
       const [key, label] = NAMES[share];
       return { key, label, ms: parts[`${share}Ms`] };
     }),
-    ...(belowRoofMs > 0 ? [{ key: 'slack', label: 'Computing, below the roof', ms: belowRoofMs }] : []),
-    ...(computeOrWaitMs > 0 ? [{ key: 'slack', label: 'Computing or waiting', ms: computeOrWaitMs }] : []),
+    ...(belowRoofMs > 0
+      ? [{ key: 'slack', label: roofline.floorMs === undefined ? 'Computing' : 'Below the roof', ms: belowRoofMs }]
+      : []),
+    ...(computeOrWaitMs > 0 ? [{ key: 'slack', label: 'Not told apart', ms: computeOrWaitMs }] : []),
     { key: 'rest', label: 'Unexplained', ms: Math.max(0, unexplainedMs - belowRoofMs - computeOrWaitMs) },
   ];
 }

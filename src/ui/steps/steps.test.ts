@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { seriousViolations } from '../testing/axe.ts';
+import { quietFrames, until } from '../testing/counting.ts';
+import { inBothSchemes, inside, mount, press, unmountAll } from '../testing/fixture.ts';
+import { TgSteps } from './steps.ts';
+import type { TokenTick } from './ticks.ts';
+
+const ticks = (count: number): TokenTick[] =>
+  Array.from({ length: count }, (_, at) => ({
+    index: at + 1,
+    id: 100 + at,
+    ...(at > 0 && { gapMs: at === 3 ? 90 : 10, parts: { host: 1, compute: 8, rest: 1 } }),
+  }));
+
+async function steps(of: readonly TokenTick[]) {
+  const element = new TgSteps();
+  element.ticks = of;
+  await mount(element);
+  return element;
+}
+
+const detail = (element: TgSteps) => inside(element, '.detail').textContent.replace(/\s+/g, ' ').trim();
+
+describe('TgSteps', () => {
+  afterEach(unmountAll);
+
+  it('TgSteps: draws once, and no more while nothing changes', async () => {
+    const element = await steps(ticks(8));
+    await until(() => element.draws > 0);
+    await quietFrames();
+    expect(element.draws).to.equal(1);
+    element.ticks = ticks(9);
+    element.ticks = ticks(10);
+    await until(() => element.draws > 1);
+    await quietFrames();
+    expect(element.draws).to.equal(2);
+  });
+
+  it('TgSteps: a change of theme draws anew, in the colours of that theme', async () => {
+    const element = await steps(ticks(8));
+    await until(() => element.draws > 0);
+    const pixels = () => {
+      const canvas = inside<HTMLCanvasElement>(element, 'canvas');
+      return canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.join('') ?? '';
+    };
+    const before = pixels();
+    element.setAttribute('theme', 'dark');
+    await until(() => element.draws > 1);
+    expect(pixels()).not.to.equal(before);
+  });
+
+  it('TgSteps: tells of the longest, and by arrow keys of each', async () => {
+    const element = await steps(ticks(6));
+    await until(() => element.draws > 0);
+    expect(detail(element)).to.match(/Longest: token 4 90[.,]0 ms\/token id 103/);
+    const keys = inside(element, '.keys');
+    press(keys, 'Home');
+    press(keys, 'ArrowRight');
+    await element.updateComplete;
+    expect(detail(element)).to.match(/^Token 3 10[.,]0/);
+    press(keys, 'End');
+    await element.updateComplete;
+    expect(detail(element)).to.match(/^Token 6 /);
+    press(keys, 'Escape');
+    await element.updateComplete;
+    expect(detail(element)).to.include('Longest');
+  });
+
+  it('TgSteps: one token has no gap, and nothing is drawn', async () => {
+    const element = await steps(ticks(1));
+    await quietFrames();
+    expect(element.draws).to.equal(0);
+    expect(element.renderRoot.querySelector('canvas')).to.equal(null);
+    expect(element.renderRoot.textContent).to.include('once there are two');
+  });
+
+  it('TgSteps: of thousands of tokens it draws those that fit', async () => {
+    const element = await steps(ticks(5000));
+    await until(() => element.draws > 0);
+    press(inside(element, '.keys'), 'Home');
+    await element.updateComplete;
+    expect(Number(/Token (\d+)/.exec(detail(element))?.[1])).to.be.greaterThan(4000);
+  });
+
+  it('TgSteps: axe finds nothing serious', async () => {
+    const element = await steps(ticks(8));
+    await until(() => element.draws > 0);
+    await inBothSchemes(async () => expect(await seriousViolations(element)).to.deep.equal([]));
+  });
+});
