@@ -159,7 +159,9 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   expect(farthest(decoded, expected.subarray(before * rowWords), TOLERANCE), `decode ${name}`).to.equal(undefined);
 }
 
-describe('attention kernels', () => {
+describe('attention kernels', function () {
+  this.timeout(120_000);
+
   it('attend: grouped heads with interleaved rotation match plain loops', () =>
     onDevice((gpu) => check(gpu, { heads: 6, kvHeads: 2, headDim: 64, tokens: 45, interleaved: true })));
 
@@ -171,6 +173,13 @@ describe('attention kernels', () => {
 
   it('attend: heads of 96, rotated in part, match plain loops', () =>
     onDevice((gpu) => check(gpu, { heads: 2, kvHeads: 2, headDim: 96, pairs: 24, tokens: 40 })));
+
+  it('attend: workgroups as large as on hardware match plain loops', () =>
+    onDevice(async (gpu) => {
+      const hardware = { ...gpu, abilities: { ...gpu.abilities, unroll: true } };
+      await check(hardware, { heads: 4, kvHeads: 2, headDim: 32, tokens: 70, qkNorm: true, window: 40 });
+      await check(hardware, { heads: 2, kvHeads: 1, headDim: 96, tokens: 300, splitTokens: 256 });
+    }));
 
   it('attend: a context in several splits, some of them before the window, matches plain loops', () =>
     onDevice(async (gpu) => {
