@@ -6,6 +6,7 @@ import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import type { TgComposer } from '../composer/composer.ts';
 import type { TgMarkdown } from '../markdown/markdown.ts';
+import type { TgTokenView } from '../token-view/token-view.ts';
 import { TgChat } from './chat.ts';
 
 async function chatWith(answer: (call: number) => ScriptedAnswer, set: Partial<TgChat> = {}) {
@@ -45,6 +46,36 @@ describe('TgChat', () => {
     expect(inside(chat, '.question').textContent).to.include('What is TTFT?');
     expect(answerText(chat)).to.equal('Time to first token.');
     expect(composer(chat).value).to.equal('');
+  });
+
+  it('TgChat: the same answer token by token on request, from the first token on', async () => {
+    const { chat } = await chatWith(() => ({ tokens: ['Time ', 'to ', 'first'] }));
+    await chat.ask('x');
+    await settled(chat);
+    const toggle = inside(chat, '.under [aria-pressed]');
+    expect(toggle.getAttribute('aria-pressed')).to.equal('false');
+    toggle.click();
+    await settled(chat);
+    await nextFrame();
+    const view = inside<TgTokenView>(chat, 'tg-token-view');
+    expect([...view.renderRoot.querySelectorAll('.text > span')].map((span) => span.textContent)).to.deep.equal([
+      'Time ',
+      'to ',
+      'first',
+    ]);
+    expect(inside(chat, 'tg-markdown').hidden).to.equal(true);
+    expect(await seriousViolations(chat)).to.deep.equal([]);
+    toggle.click();
+    await settled(chat);
+    expect(chat.renderRoot.querySelector('tg-token-view')).to.equal(null);
+  });
+
+  it('TgChat: of a long conversation only the latest answers are kept by token', async () => {
+    const { chat } = await chatWith(() => ({ tokens: ['a'] }), { showTokens: true });
+    for (let turn = 0; turn < 12; turn += 1) await chat.ask('x');
+    await settled(chat);
+    expect(chat.renderRoot.querySelectorAll('tg-token-view')).to.have.length(8);
+    expect(answers(chat)).to.have.length(12);
   });
 
   it('TgChat: system prompt, sampling, limit and earlier turns go along', async () => {

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import type { DeviceProbe } from '../../runtime/metrics/probe/device-probe.ts';
 import { TgChat } from '../chat/chat.ts';
-import type { TgItlChart } from '../itl-chart/itl-chart.ts';
-import type { TgRoofline } from '../roofline/roofline-chart.ts';
 import type { TgStats } from '../stats/stats.ts';
 import type { TgSteps } from '../steps/steps.ts';
 import { seriousViolations } from '../testing/axe.ts';
@@ -45,22 +43,22 @@ describe('TgDashboard', () => {
   it('TgDashboard: an answer fills tiles, time line and distribution, each with the same counts', async () => {
     const { dashboard, chat } = await dashboardWith({ tokens: ['a', 'b', 'c', 'd'] });
     await chat.ask('x');
-    await until(() => part<TgItlChart>(dashboard, 'tg-itl-chart').gapsMs.length === 3);
+    await until(() => part(dashboard, 'tg-itl-chart').gapsMs.length === 3);
     await until(() => stats(dashboard).n === 3);
     expect(stats(dashboard).ttftMs).to.be.greaterThan(0);
     expect(stats(dashboard)).to.deep.include({ promptTokens: 24, cachedTokens: 0 });
-    expect(part<TgSteps>(dashboard, 'tg-steps').ticks).to.have.length(4);
-    expect(part<TgItlChart>(dashboard, 'tg-itl-chart').of).to.equal('of 1 answer');
+    expect(part(dashboard, 'tg-steps').ticks).to.have.length(4);
+    expect(part(dashboard, 'tg-itl-chart').of).to.equal('of 1 answer');
     await chat.ask('y');
-    await until(() => part<TgItlChart>(dashboard, 'tg-itl-chart').of === 'of 2 answers');
-    expect(part<TgItlChart>(dashboard, 'tg-itl-chart').gapsMs).to.have.length(6);
-    expect(part<TgSteps>(dashboard, 'tg-steps').ticks).to.have.length(4);
+    await until(() => part(dashboard, 'tg-itl-chart').of === 'of 2 answers');
+    expect(part(dashboard, 'tg-itl-chart').gapsMs).to.have.length(6);
+    expect(part(dashboard, 'tg-steps').ticks).to.have.length(4);
   });
 
   it('TgDashboard: while nothing changes, nothing is rendered and no canvas is drawn', async () => {
     const { dashboard, chat } = await dashboardWith({ tokens: ['a', 'b', 'c'] });
     await chat.ask('x');
-    await until(() => part<TgSteps>(dashboard, 'tg-steps').draws > 0);
+    await until(() => part(dashboard, 'tg-steps').draws > 0);
     await quietFrames();
     const updates = countUpdates(dashboard);
     const drawn = () =>
@@ -93,7 +91,7 @@ describe('TgDashboard', () => {
     await dashboard.updateComplete;
     expect([engine.listenerCount, next.listenerCount]).to.deep.equal([0, 2]);
     expect(stats(dashboard)).to.deep.include({ ttftMs: undefined, n: 0 });
-    expect(part<TgItlChart>(dashboard, 'tg-itl-chart').gapsMs).to.deep.equal([]);
+    expect(part(dashboard, 'tg-itl-chart').gapsMs).to.deep.equal([]);
     expect(dashboard.probe).to.equal(undefined);
     dashboard.remove();
     expect(next.listenerCount).to.equal(0);
@@ -108,7 +106,7 @@ describe('TgDashboard', () => {
     inside(dashboard, '.solid').click();
     await until(() => dashboard.probe === PROBE);
     await dashboard.updateComplete;
-    expect(part<TgRoofline>(dashboard, 'tg-roofline').peaks).to.deep.include({
+    expect(part(dashboard, 'tg-roofline').peaks).to.deep.include({
       bytesPerSecond: 10e9,
       flopPerSecond: 20e9,
     });
@@ -153,7 +151,7 @@ describe('TgDashboard', () => {
     await inBothSchemes(async () => expect(await seriousViolations(dashboard)).to.deep.equal([]));
     dashboard.probe = PROBE;
     await chat.ask('x');
-    await until(() => part<TgSteps>(dashboard, 'tg-steps').draws > 0);
+    await until(() => part(dashboard, 'tg-steps').draws > 0);
     await inBothSchemes(async () => expect(await seriousViolations(dashboard)).to.deep.equal([]));
   });
 });
