@@ -93,6 +93,8 @@ export interface Usage {
   completionTokens: number;
   /** `cachedTokens` by where they came from; absent unless an engine with a prefix cache looked for them. */
   cachedByTier?: { memory: number; stored: number };
+  /** Of `promptTokens`, those that an answer had before it was cut short; absent unless one was resumed. */
+  resumedTokens?: number;
   /** Counts that the engine has no way to know (a server may not tell them); they are 0. Absent: all are known. */
   unknown?: readonly ('promptTokens' | 'cachedTokens' | 'completionTokens')[];
 }

@@ -52,6 +52,8 @@ export interface EngineInfo {
   worker: boolean;
   /** True if KV of earlier requests is kept and found again; absent where it is not. */
   prefixCache?: boolean;
+  /** True if answers are taken down, so that one that was cut short can go on; absent where they are not. */
+  resumable?: boolean;
 }
 
 /** Progress of loading a model, in bytes; `totalBytes` is absent while unknown. */

@@ -47,6 +47,9 @@ export async function connectEngine(
 class WorkerEngine implements Engine {
   readonly metrics: EngineMetrics;
   prefixCache?: PrefixCache;
+  resumable?: NonNullable<Engine['resumable']>;
+  resume?: NonNullable<Engine['resume']>;
+  discard?: NonNullable<Engine['discard']>;
   #info: EngineInfo | undefined;
   readonly #host: Remote<EngineHost>;
   readonly #port: MessagePort;
@@ -90,6 +93,12 @@ class WorkerEngine implements Engine {
         this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
       );
       if (this.#info.prefixCache) this.prefixCache = remotePrefixCache(this.#host, (call) => this.#orClosed(call));
+      if (this.#info.resumable) {
+        this.resumable = () => this.#orClosed(() => this.#host.resumable());
+        this.resume = (answer, resumeSignal) =>
+          this.#start(this.#clock.now(), (id) => ({ type: 'resume', id, answer }), resumeSignal);
+        this.discard = (answer) => this.#orClosed(() => this.#host.discard(answer));
+      }
     } catch (error) {
       this.#close(error);
       throw signal?.aborted ? abortError(signal) : error;
@@ -103,6 +112,12 @@ class WorkerEngine implements Engine {
     const given: unknown = request;
     const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
     const calledMs = (isObject ? request.calledAtMs : undefined) ?? this.#clock.now();
+    const message = isObject ? { ...request, calledAtMs: calledMs } : request;
+    return this.#start(calledMs, (id) => ({ type: 'generate', id, request: message }), signal);
+  }
+
+  /** Asks for an answer over the port. */
+  #start(calledMs: number, message: (id: number) => ToHost, signal?: AbortSignal): AsyncIterable<TokenEvent> {
     const id = this.#nextId++;
     const onAbort = (): void => this.#send({ type: 'abort', id });
     const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort, ...(signal && { signal }) });
@@ -116,7 +131,7 @@ class WorkerEngine implements Engine {
       });
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
-        this.#send({ type: 'generate', id, request: isObject ? { ...request, calledAtMs: calledMs } : request });
+        this.#send(message(id));
       } catch (cause) {
         this.#requests.delete(id);
         queue.end(

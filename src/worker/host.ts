@@ -56,6 +56,8 @@ export function exposeEngine(endpoint: Endpoint, createEngine: EngineFactory): v
     inspectPrefixes: async () => cacheOf(engine).inspect(),
     clearPrefixes: async () => cacheOf(engine).clear(),
     prefixStats: async () => cacheOf(engine).stats(),
+    resumable: async () => resumableEngine(loaded(engine)).resumable(),
+    discard: async (answer) => resumableEngine(loaded(engine)).discard(answer),
     async dispose() {
       loading?.abort(abortError());
       stopServing?.();
@@ -69,6 +71,15 @@ function loaded(engine: Engine | undefined): Engine {
   if (!engine)
     throw new TokenglassError('internal', 'Cannot answer: no engine is loaded in this worker; call load first');
   return engine;
+}
+
+/** @throws TokenglassError `unsupported` for an engine that takes no answers down */
+function resumableEngine(engine: Engine): Required<Pick<Engine, 'resumable' | 'resume' | 'discard'>> {
+  if (engine.resumable && engine.resume && engine.discard) return engine as ReturnType<typeof resumableEngine>;
+  throw new TokenglassError(
+    'unsupported',
+    'Cannot go on with an answer: this engine takes none down; create it with prefixCache',
+  );
 }
 
 function cacheOf(engine: Engine | undefined): PrefixCache {
@@ -85,12 +96,11 @@ function serve(engine: Engine, port: MessagePort, out: BatchingPort): () => void
   const running = new Map<number, AbortController>();
   let unsubscribe: (() => void)[] = [];
 
-  const generate = async (id: number, message: Extract<ToHost, { type: 'generate' }>): Promise<void> => {
+  const answer = async (id: number, start: (signal: AbortSignal) => ReturnType<Engine['generate']>): Promise<void> => {
     const controller = new AbortController();
     running.set(id, controller);
     try {
-      for await (const event of engine.generate(message.request, controller.signal))
-        out.post({ type: 'token', id, event });
+      for await (const event of start(controller.signal)) out.post({ type: 'token', id, event });
       out.post({ type: 'done', id });
     } catch (error) {
       out.post({ type: 'done', id, error: toWireError(error) });
@@ -105,7 +115,9 @@ function serve(engine: Engine, port: MessagePort, out: BatchingPort): () => void
   };
 
   port.onmessage = ({ data }: MessageEvent<ToHost>) => {
-    if (data.type === 'generate') void generate(data.id, data);
+    if (data.type === 'generate') void answer(data.id, (signal) => engine.generate(data.request, signal));
+    else if (data.type === 'resume')
+      void answer(data.id, (signal) => resumableEngine(engine).resume(data.answer, signal));
     else if (data.type === 'abort') running.get(data.id)?.abort(abortError());
     else subscribe(data.events);
   };

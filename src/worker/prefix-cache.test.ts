@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { GenerateRequest } from '../shared/generation.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
-import { answer } from '../runtime/engine/testing/collect.ts';
+import { answer, collect, rejection } from '../runtime/engine/testing/collect.ts';
 import { createEngine } from './create-engine.ts';
 
 /** Tokens of the prompts that lie around the borders of blocks. */
@@ -93,6 +93,31 @@ for (const name of ['onnx-wasm', 'webgpu'] as const)
         expect(stats.stored!.rejected).to.equal(0);
         expect(stats.bytesPerToken).to.equal(engine.info.model.kvBytesPerToken);
       }));
+
+    it('resume: an answer whose worker was killed in the middle goes on with the same tokens', async function () {
+      if (name === 'webgpu') this.skip(); // the same code, and a load takes its time
+      const long = { ...question, maxTokens: 60 };
+      const worker = new Worker(new URL('./engine.worker.ts', import.meta.url), { type: 'module' });
+      const killed = await createEngine({ model: 'tutor', engine: name, worker });
+      const whole = await answer(killed, long);
+      let tokens = 0;
+      const run = async (): Promise<void> => {
+        for await (const event of killed.generate(long)) {
+          if (event.type === 'delta') tokens += event.tokens.length;
+          if (tokens >= 20) worker.terminate();
+        }
+      };
+      expect((await rejection(run())).code).to.equal('worker-dead');
+      await using({ worker: true }, async (engine) => {
+        const cut = (await engine.resumable!()).find(({ messages }) => messages?.[0]?.content === SYSTEM);
+        expect(cut!.outputTokens).to.be.below(60);
+        const resumed = await collect(engine.resume!(cut!.id));
+        expect(resumed.text).to.equal(whole.text);
+        expect(resumed.ids).to.deep.equal(whole.ids.slice(cut!.outputTokens));
+        expect(resumed.end.usage.cachedTokens, 'its prompt was kept').to.be.greaterThan(32);
+        expect((await engine.resumable!()).map(({ id }) => id)).not.to.include(cut!.id);
+      });
+    });
 
     it('prefixCache: prefill, pin, inspect and clear through the worker', async function () {
       if (name === 'webgpu') this.skip(); // the same code, and a load takes its time

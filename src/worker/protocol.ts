@@ -1,6 +1,7 @@
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
 import type { CachedPrefix, PrefillResult, PrefixCacheStats } from '../shared/prefix-cache.ts';
+import type { ResumableAnswer } from '../shared/resumable.ts';
 import type { EngineEvents } from '../runtime/engine/engine.ts';
 import type { LocalEngineOptions } from '../runtime/create-local-engine.ts';
 import type { WireError } from './error-transfer.ts';
@@ -29,12 +30,16 @@ export interface EngineHost {
   inspectPrefixes(): Promise<CachedPrefix[]>;
   clearPrefixes(): Promise<void>;
   prefixStats(): Promise<PrefixCacheStats>;
+  resumable(): Promise<ResumableAnswer[]>;
+  discard(answer: string): Promise<void>;
   dispose(): Promise<void>;
 }
 
 /** Page to worker, over the port: one message a request, no reply awaited. */
 export type ToHost =
   | { type: 'generate'; id: number; request: GenerateRequest }
+  /** Goes on with an answer that was cut short; `id` as in `generate`. */
+  | { type: 'resume'; id: number; answer: string }
   | { type: 'abort'; id: number }
   /** Which metrics events are wanted; none at the start. */
   | { type: 'subscribe'; events: readonly (keyof EngineEvents)[] };

@@ -1,6 +1,7 @@
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
 import type { PrefixCache } from '../../shared/prefix-cache.ts';
+import type { ResumableAnswer } from '../../shared/resumable.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 
 /** Events that an engine emits while it works. */
@@ -44,6 +45,18 @@ export interface Engine extends AsyncDisposable {
    * ```
    */
   generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent>;
+
+  /** Answers that were cut short by a reload, a crash or a lost device, latest first; absent for an engine that takes none down. */
+  resumable?(): Promise<ResumableAnswer[]>;
+
+  /**
+   * Goes on with an answer that was cut short: with the same tokens as without the cut. What there was of it comes first, in one delta without
+   * tokens; `usage` counts it as prompt. @throws like `generate`; `invalid-request` for one that is gone or that another tab goes on with
+   */
+  resume?(id: string, signal?: AbortSignal): AsyncIterable<TokenEvent>;
+
+  /** Forgets an answer that was cut short. */
+  discard?(id: string): Promise<void>;
 
   /** Tokens that these messages (with the template and generation prompt) or this raw text would put in the context. */
   countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;

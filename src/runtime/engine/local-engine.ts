@@ -6,6 +6,8 @@ import type { EngineInfo } from '../../shared/info.ts';
 import type { PrefillResult, PrefixCache } from '../../shared/prefix-cache.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Backend } from '../backends/backend.ts';
+import type { ResumableAnswer } from '../../shared/resumable.ts';
+import { Journal } from '../kv/journal.ts';
 import { KvCache, type KvCacheOptions } from '../kv/kv-cache.ts';
 import type { PromptInput } from '../text/encode-prompt.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
@@ -17,6 +19,7 @@ import type { CompileGrammar } from './grammar.ts';
 import { MetricsEmitter } from './metrics-emitter.ts';
 import { OutputText } from './output-text.ts';
 import { EnginePrefixCache } from './prefix-cache.ts';
+import { journalRequest, resumableAnswer, resumePlan } from './resume.ts';
 import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
 import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
@@ -49,7 +52,11 @@ export class LocalEngine implements Engine {
   readonly info: EngineInfo;
   readonly metrics: EngineMetrics;
   readonly prefixCache?: PrefixCache;
+  readonly resumable?: NonNullable<Engine['resumable']>;
+  readonly resume?: NonNullable<Engine['resume']>;
+  readonly discard?: NonNullable<Engine['discard']>;
   readonly #cache: KvCache | undefined;
+  readonly #journal: Journal | undefined;
   readonly #parts: LocalEngineParts;
   readonly #limits: RequestLimits;
   readonly #emitter = new MetricsEmitter();
@@ -65,7 +72,8 @@ export class LocalEngine implements Engine {
     const { backend, clock, info } = parts;
     const { model, capabilities } = backend.info;
     const hasCache = backend.kv !== undefined && parts.prefixCache !== undefined;
-    this.info = hasCache ? { ...info, prefixCache: true } : info;
+    const isResumable = hasCache && parts.prefixCache?.stored !== undefined;
+    this.info = { ...info, ...(hasCache && { prefixCache: true }), ...(isResumable && { resumable: true }) };
     this.metrics = this.#emitter;
     this.#parts = parts;
     this.#limits = {
@@ -76,6 +84,13 @@ export class LocalEngine implements Engine {
     };
     this.#cache = createKvCache(parts);
     if (this.#cache) this.prefixCache = this.#createPrefixCache(this.#cache);
+    this.#journal = createJournal(parts);
+    const journal = this.#journal;
+    if (journal) {
+      this.resumable = () => this.#resumable(journal);
+      this.resume = (id, signal) => this.#resume(journal, id, signal);
+      this.discard = (id) => journal.delete(id);
+    }
     this.#scheduler = new Scheduler({
       backend,
       now: () => clock.now(),
@@ -87,6 +102,34 @@ export class LocalEngine implements Engine {
 
   generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent> {
     const nowMs = this.#parts.clock.now();
+    const checked = this.#check(request);
+    if ('error' in checked) return this.#start(nowMs, checked, signal);
+    const calledMs = Math.min(checked.calledAtMs ?? nowMs, nowMs);
+    return this.#start(calledMs, (id) => this.#prepare(checked, id), signal);
+  }
+
+  async #resumable(journal: Journal): Promise<ResumableAnswer[]> {
+    const entries = await journal.list().catch(() => []); // no IndexedDB, nothing to go on with
+    return entries.map((entry) => resumableAnswer(entry, this.#parts.tokenizer));
+  }
+
+  #resume(journal: Journal, id: string, signal?: AbortSignal): AsyncIterable<TokenEvent> {
+    const prepare = async (): Promise<SequencePlan> => {
+      const entry = await journal.claim(id);
+      if (!entry) throw invalid('id', 'names no answer that can go on', 'take one of resumable()');
+      const plan = resumePlan(entry, this.#parts.tokenizer);
+      return { ...plan, journal: () => journal.begin(id, entry.request, plan.resumed?.tokens) };
+    };
+    const nowMs = this.#parts.clock.now();
+    return this.#start(nowMs, this.#ended ? { error: this.#ended } : prepare, signal);
+  }
+
+  /** Queues a request, or fails it at once. */
+  #start(
+    calledMs: number,
+    prepare: ((requestId: string) => Promise<SequencePlan>) | { error: unknown },
+    signal?: AbortSignal,
+  ): AsyncIterable<TokenEvent> {
     const onAbort = (): void => this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
     let report: (() => void) | undefined;
     const queue = new EventQueue<TokenEvent>({
@@ -94,19 +137,17 @@ export class LocalEngine implements Engine {
       onFinished: () => report?.(),
       ...(signal && { signal }),
     });
-    const checked = this.#check(request);
-    const calledMs = 'error' in checked ? nowMs : Math.min(checked.calledAtMs ?? nowMs, nowMs);
     const id = `${this.#idPrefix}-${this.#nextRequest++}`;
     const sequence = new Sequence({
       record: new TraceRecord(id, calledMs, this.#parts.clock, this.#parts.isHidden ?? (() => false)),
       queue,
-      prepare: () => this.#prepare(checked as CheckedRequest),
+      prepare: () => (prepare as (requestId: string) => Promise<SequencePlan>)(id),
       onEnded: (outcome, trace) => {
         signal?.removeEventListener('abort', onAbort);
         report = this.#reporter(outcome, trace);
       },
     });
-    if ('error' in checked) sequence.fail('failed', checked.error);
+    if ('error' in prepare) sequence.fail('failed', prepare.error);
     else if (signal?.aborted) sequence.fail('aborted', abortError(signal));
     else {
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -133,7 +174,7 @@ export class LocalEngine implements Engine {
     const error = new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one');
     this.#ended = error;
     this.#scheduler.end(error);
-    await this.#cache?.close();
+    await Promise.all([this.#cache?.close(), this.#journal?.close()]);
     await this.#parts.backend.dispose();
     for (const report of [...this.#unreported]) report();
   }
@@ -158,7 +199,7 @@ export class LocalEngine implements Engine {
         return 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
       },
       prefill: (messages, signal) => this.#prefill(messages, signal),
-      onClear: () => Promise.resolve(),
+      onClear: async () => this.#journal?.clear(),
     });
   }
 
@@ -183,7 +224,8 @@ export class LocalEngine implements Engine {
     return { promptTokens: result.promptTokens, cachedTokens: result.cachedTokens };
   }
 
-  async #prepare(checked: CheckedRequest): Promise<SequencePlan> {
+  /** @param requestId names the answer in the journal; absent for one that nobody sees */
+  async #prepare(checked: CheckedRequest, requestId?: string): Promise<SequencePlan> {
     const { contextTokens } = this.#limits;
     const { input } = checked;
     const promptTokens = 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
@@ -193,7 +235,7 @@ export class LocalEngine implements Engine {
     const grammar = checked.grammar && (await this.#parts.compileGrammar!(checked.grammar));
     // An answer to a chat begins a text; one to raw text or ids goes on in the middle of it.
     const decoder = createTokenDecoder(tokenizer, { continuesText: !('messages' in input) });
-    return {
+    const plan: SequencePlan = {
       promptTokens,
       maxTokens: Math.min(checked.maxTokens ?? Infinity, contextTokens - promptTokens.length),
       stopIds: new Set([...checked.stopTokenIds, ...(checked.ignoreEos ? [] : tokenizer.endIds)]),
@@ -203,6 +245,10 @@ export class LocalEngine implements Engine {
       ...(checked.logprobs > 0 && { tokenBytes: (id) => tokenizer.tokenBytes(id).slice() }),
       ...('messages' in input && { promptTail: tailOf(promptTokens, tokenizer) }),
     };
+    const journal = this.#journal;
+    const written = journal && journalRequest(checked, plan);
+    if (!journal || !written || requestId === undefined) return plan;
+    return { ...plan, journal: () => journal.begin(requestId, written) };
   }
 
   /**
@@ -233,6 +279,13 @@ function createKvCache({ backend, prefixCache, clock }: LocalEngineParts): KvCac
   const { kv } = backend;
   if (!kv || !prefixCache) return undefined;
   return new KvCache({ ...prefixCache, backend: Object.assign(backend, { kv }), now: () => clock.now() });
+}
+
+/** Where blocks are stored, answers on their way are too. */
+function createJournal({ backend, prefixCache, clock }: LocalEngineParts): Journal | undefined {
+  const database = prefixCache?.stored?.database;
+  if (!database || !backend.kv) return undefined;
+  return new Journal({ database, scope: backend.info.model.fingerprint, now: () => clock.now() });
 }
 
 /** An engine from parts that are loaded already. @see LocalEngineParts */

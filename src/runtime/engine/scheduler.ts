@@ -118,7 +118,6 @@ export class Scheduler {
 
   async #open(sequence: Sequence, options: SequenceOptions): Promise<void> {
     const { cache } = this.#options;
-    const tokens = sequence.prompt;
     let id = this.#backend.openSequence(options);
     if (!cache) {
       sequence.opened(id);
@@ -126,7 +125,7 @@ export class Scheduler {
     }
     let cached = { memory: 0, stored: 0 };
     try {
-      const { memoryTokens, storedTokens } = await cache.restore(id, { tokens, promptTokens: tokens.length });
+      const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
       cached = { memory: memoryTokens, stored: storedTokens };
     } catch {
       // The answer does not need the cache: begin again with a sequence that is surely empty.

@@ -13,6 +13,8 @@ export type Outcome = 'completed' | 'aborted' | 'failed';
 /** What a sequence needs to run, known once its prompt is tokenized. */
 export interface SequencePlan {
   promptTokens: readonly number[];
+  /** Output tokens of an answer that was cut short, which this one goes on with; they are computed like a prompt. @default none */
+  resumed?: { tokens: readonly number[]; text: string };
   /** At least 1; the context is already considered. */
   maxTokens: number;
   /** Ids that end the answer. */
@@ -25,6 +27,8 @@ export interface SequencePlan {
   tokenBytes?: (id: number) => Uint8Array;
   /** See the `start` event. */
   promptTail?: string;
+  /** Called once the sequence runs: takes down its tokens, so that it can be gone on with. */
+  journal?: () => { token(id: number): void; end(how: 'done' | 'cut'): void };
 }
 
 export interface SequenceOptionsBag {
@@ -47,11 +51,14 @@ export class Sequence {
   readonly #prepare: SequenceOptionsBag['prepare'];
   readonly #onEnded: SequenceOptionsBag['onEnded'];
   #plan: SequencePlan | undefined;
+  /** The prompt, and what is resumed after it. */
+  #known: readonly number[] = [];
   /** Of the next token to be sampled. */
   #mask: Uint32Array | undefined;
   #pending: Promise<void> | undefined;
   #outcome: Outcome | undefined;
-  /** Prompt tokens given to the backend. */
+  #journal: ReturnType<NonNullable<SequencePlan['journal']>> | undefined;
+  /** Tokens of the prompt, and of what is resumed, that were given to the backend or were cached. */
   #givenPrompt = 0;
   #prefillsInFlight = 0;
   /** Output ids whose results are there. */
@@ -82,7 +89,7 @@ export class Sequence {
 
   /** Prompt and output tokens given so far; what steps that ran ahead of a stop have appended to the KV lies beyond. */
   get tokens(): number[] {
-    return [...(this.#plan?.promptTokens.slice(0, this.#givenPrompt) ?? []), ...this.#output];
+    return [...this.cacheable.tokens.slice(0, this.#givenPrompt), ...this.#output];
   }
 
   /** Off the queue: tokenizes. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
@@ -94,16 +101,17 @@ export class Sequence {
       return undefined;
     }
     const { temperature, seed } = plan.options.sampling;
-    this.#record.tokenized(plan.promptTokens.length);
+    this.#record.tokenized(plan.promptTokens.length, plan.resumed?.tokens.length);
     this.#record.sampledWith(temperature > 0 ? seed : undefined);
     this.#plan = plan;
+    this.#known = plan.resumed ? [...plan.promptTokens, ...plan.resumed.tokens] : plan.promptTokens;
     this.#askForMask();
     return plan.options;
   }
 
-  /** What is to be looked up in the prefix cache. */
-  get prompt(): readonly number[] {
-    return this.#plan?.promptTokens ?? [];
+  /** What is to be looked up in the prefix cache: all that is known before anything is sampled. */
+  get cacheable(): { tokens: readonly number[]; promptTokens: number } {
+    return { tokens: this.#known, promptTokens: this.#plan?.promptTokens.length ?? 0 };
   }
 
   /**
@@ -114,29 +122,35 @@ export class Sequence {
     this.backendId = id;
     if (cached) this.#record.cacheReady(cached);
     this.#givenPrompt = cached ? cached.memory + cached.stored : 0;
-    const { promptTokens, promptTail } = this.#plan!;
+    const { promptTail, resumed, journal } = this.#plan!;
+    this.#journal = journal?.();
     this.#queue.push({
       type: 'start',
       requestId: this.#record.requestId,
-      promptTokens: promptTokens.length,
+      promptTokens: this.cacheable.tokens.length,
       cachedTokens: this.#givenPrompt,
       ...(promptTail !== undefined && { promptTail }),
     });
+    if (resumed && resumed.text !== '') this.#queue.push({ type: 'delta', text: resumed.text, tokens: [] });
   }
 
   /** What to compute next, of at most `budget` token rows; nothing if results have to come first. Counts as given. */
   nextRow(budget: number): StepRow | undefined {
     if (this.#plan === undefined || this.backendId === undefined || this.hasEnded || budget < 1) return undefined;
-    const { promptTokens, maxTokens } = this.#plan;
+    const { maxTokens } = this.#plan;
+    const { tokens, promptTokens } = this.cacheable;
     const sequence = this.backendId;
-    if (this.#givenPrompt < promptTokens.length) {
+    if (this.#givenPrompt < tokens.length) {
       if (this.#prefillsInFlight >= MAX_PREFILLS_IN_FLIGHT) return undefined;
-      const input = promptTokens.slice(this.#givenPrompt, this.#givenPrompt + budget);
-      this.#givenPrompt += input.length;
+      // A row is of the prompt or of the answer, for the sake of the penalties.
+      const isPrompt = this.#givenPrompt < promptTokens;
+      const end = Math.min(isPrompt ? promptTokens : tokens.length, this.#givenPrompt + budget);
+      const input = tokens.slice(this.#givenPrompt, end);
+      this.#givenPrompt = end;
       this.#prefillsInFlight += 1;
-      const sample = this.#givenPrompt === promptTokens.length;
+      const sample = end === tokens.length;
       if (sample) this.#givenSamples += 1;
-      return { sequence, input, sample, isPrompt: true, ...(sample && this.#masked()) };
+      return { sequence, input, sample, isPrompt, ...(sample && this.#masked()) };
     }
     if (this.#givenSamples >= maxTokens) return undefined;
     // What a grammar allows next depends on the token before, so nothing can run ahead of it.
@@ -160,7 +174,7 @@ export class Sequence {
   /** The result of a row, in the order the rows were given. Results after the end are discarded and not counted. */
   accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): void {
     if (this.hasEnded) return;
-    if (row.isPrompt) {
+    if (row.input !== 'previous') {
       this.#prefillsInFlight -= 1;
       this.#record.prefillStep(step, atMs);
       if (row.sample) this.#record.prefilled(step, atMs);
@@ -181,6 +195,7 @@ export class Sequence {
       throw new TokenglassError('internal', 'Cannot go on: the backend gave no token for a row that asked for one');
     const { token: id, logprob, topLogprobs } = result;
     this.#output.push(id);
+    this.#journal?.token(id);
     this.#record.token(atMs);
     const { stopIds, text, maxTokens, tokenBytes, grammar } = this.#plan!;
     const token: OutputToken = {
@@ -206,7 +221,10 @@ export class Sequence {
 
   #advance(grammar: GrammarState, id: number): void {
     if (!grammar.accept(id))
-      throw new TokenglassError('internal', `Cannot go on: the backend sampled the token ${id}, which the grammar bans`);
+      throw new TokenglassError(
+        'internal',
+        `Cannot go on: the backend sampled the token ${id}, which the grammar bans`,
+      );
     if (grammar.isDone) this.#complete('stop');
     else this.#askForMask();
   }
@@ -240,6 +258,7 @@ export class Sequence {
 
   #end(outcome: Outcome, trace: RequestTrace): void {
     this.#outcome = outcome;
+    this.#journal?.end(outcome === 'failed' ? 'cut' : 'done');
     this.#plan?.grammar?.dispose();
     this.#onEnded(outcome, trace);
   }

@@ -10,6 +10,7 @@ export class TraceRecord {
   readonly #marks: RequestMarks;
   readonly #tokenTimesMs: number[] = [];
   #promptTokens = 0;
+  #resumedTokens = 0;
   #cached: Usage['cachedByTier'];
   #prefillMs: number | undefined;
   #prefillEndedMs = -Infinity;
@@ -29,9 +30,11 @@ export class TraceRecord {
     this.#marks.startedMs = this.#clock.now();
   }
 
-  tokenized(promptTokens: number): void {
+  /** @param resumedTokens output tokens of an answer that was cut short, computed like a prompt */
+  tokenized(promptTokens: number, resumedTokens = 0): void {
     this.#marks.tokenizedMs = this.#clock.now();
-    this.#promptTokens = promptTokens;
+    this.#promptTokens = promptTokens + resumedTokens;
+    this.#resumedTokens = resumedTokens;
   }
 
   /** The prefix cache was looked up, and the sequence has the KV that was found. */
@@ -88,6 +91,7 @@ export class TraceRecord {
         cachedTokens: this.#cached ? this.#cached.memory + this.#cached.stored : 0,
         completionTokens: this.#tokenTimesMs.length,
         ...(this.#cached && { cachedByTier: this.#cached }),
+        ...(this.#resumedTokens > 0 && { resumedTokens: this.#resumedTokens }),
       },
       tokenTimesMs: [...this.#tokenTimesMs],
       ...(this.#prefillMs !== undefined && { prefillMs: this.#prefillMs }),
