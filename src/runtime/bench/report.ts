@@ -92,7 +92,6 @@ export interface Figures {
 /** Something that a reader has to know before believing a figure. */
 export interface Note {
   code:
-    | 'cancelled'
     | 'clamped-lengths'
     | 'coarse-timer'
     | 'dispatch-late'

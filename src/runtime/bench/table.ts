@@ -66,9 +66,14 @@ function limitShares(shares: Run['figures']['goodput']['shares'], slo: Run['cond
   ).join(', ');
 }
 
-/** The report as a GitHub-flavoured Markdown table, which also reads well in a terminal. */
-export function reportTable(report: Report): string {
-  const { runs, environment, ratios, sweeps = [], searches = [] } = report;
+/** A table as cells: a head, and rows that begin with their names. */
+export interface Cells {
+  head: string[];
+  rows: string[][];
+}
+
+/** What is said of each run, one column per run; rows of which no run has anything are left out. */
+export function reportCells({ runs }: Pick<Report, 'runs'>): Cells {
   const calls = [...new Set(runs.flatMap(({ gpuCallsPerToken }) => Object.keys(gpuCallsPerToken ?? {})))];
   const rows = [
     ...ROWS.map(([name, cell]) => [name, ...runs.map(cell)]),
@@ -76,12 +81,21 @@ export function reportTable(report: Report): string {
       `${name} per token`,
       ...runs.map(({ gpuCallsPerToken }) => number((gpuCallsPerToken as Record<string, number> | undefined)?.[name])),
     ]),
-  ].filter(([, ...cells]) => cells.some((cell) => cell !== ABSENT));
-  const lines = markdownTable(['', ...runs.map(({ conditions }) => conditions.engine.name)], rows);
+  ];
+  return {
+    head: ['', ...runs.map(({ conditions }) => conditions.engine.name)],
+    rows: rows.filter(([, ...cells]) => cells.some((cell) => cell !== ABSENT)),
+  };
+}
+
+/** The report as a GitHub-flavoured Markdown table, which also reads well in a terminal. */
+export function reportTable(report: Report): string {
+  const { runs, environment, ratios, sweeps = [], searches = [] } = report;
+  const lines = markdownTable(reportCells(report));
   for (const { of, to, figure, median, n } of ratios ?? [])
     lines.push(`${of} / ${to}, ${figure}: ${median.toFixed(2)} (median of ${n} pairs)`);
-  for (const sweep of sweeps) lines.push('', ...sweepTable(sweep, runs));
-  for (const search of searches) lines.push('', ...searchTable(search));
+  for (const sweep of sweeps) lines.push('', ...markdownTable(sweepCells(sweep, runs)));
+  for (const search of searches) lines.push('', searchSentence(search), ...markdownTable(searchCells(search)));
   const notes = new Set(runs.flatMap((run) => run.notes.map(({ message }) => message)));
   if (notes.size) lines.push('', ...[...notes].map((message) => `- ${message}`), '');
   lines.push(
@@ -90,7 +104,8 @@ export function reportTable(report: Report): string {
   return lines.join('\n');
 }
 
-function sweepTable({ over, points, knee, engine }: Sweep, runs: readonly Run[]): string[] {
+/** The curve of a sweep; the machine's rate and one user's have columns of their own. */
+export function sweepCells({ over, points, knee, engine }: Sweep, runs: readonly Run[]): Cells {
   const unit = over === 'users' ? 'users' : 'req/s';
   const rows = points.map(({ value, run }) => {
     const { figures } = runs[run]!;
@@ -103,56 +118,61 @@ function sweepTable({ over, points, knee, engine }: Sweep, runs: readonly Run[])
       number(figures.goodput.requestsPerSecond, 2),
     ];
   });
-  return markdownTable(
-    [
-      `${engine}, ${unit}`,
-      'TTFT ms p50 / p95 / p99',
-      'ITL ms p50 / p95 / p99',
-      'one user tok/s',
-      'machine tok/s',
-      'goodput req/s',
-    ],
-    rows,
-  );
+  const head = [
+    `${engine}, ${unit}`,
+    'TTFT ms p50 / p95 / p99',
+    'ITL ms p50 / p95 / p99',
+    'one user tok/s p50 / p95 / p99',
+    'machine tok/s',
+    'goodput req/s',
+  ];
+  return { head, rows };
 }
 
-function searchTable({ engine, slo, neededShare, tolerance, ratePerSecond, probes }: CapacitySearch): string[] {
-  const said =
-    ratePerSecond === undefined
-      ? `${engine}: no rate that was tried keeps ${describeSlo(slo)} for ${percent(neededShare)} of the requests.`
-      : `${engine}: ${formatNumber(ratePerSecond)} req/s is the highest rate that keeps ${describeSlo(slo)} for ${percent(neededShare)} of the requests (to ${percent(tolerance)}).`;
-  return [
-    said,
-    ...markdownTable(
-      ['req/s', 'met the SLO', ''],
-      probes.map((probe) => [formatNumber(probe.ratePerSecond), percent(probe.share), probe.kept ? 'kept' : 'missed']),
-    ),
-  ];
+export function searchSentence({ engine, slo, neededShare, tolerance, ratePerSecond }: CapacitySearch): string {
+  const kept = `${describeSlo(slo)} for ${percent(neededShare)} of the requests`;
+  return ratePerSecond === undefined
+    ? `${engine}: no rate that was tried keeps ${kept}.`
+    : `${engine}: ${formatNumber(ratePerSecond)} req/s is the highest rate that keeps ${kept} (to ${percent(tolerance)}).`;
 }
+
+export const searchCells = ({ probes }: CapacitySearch): Cells => ({
+  head: ['req/s', 'met the SLO', ''],
+  rows: probes.map(({ ratePerSecond, share, kept }) => [
+    formatNumber(ratePerSecond),
+    percent(share),
+    kept ? 'kept' : 'missed',
+  ]),
+});
+
+/** Medians of two runs with their 95 % intervals, and the ratios. */
+export const comparisonCells = ({ figures }: Comparison): Cells => ({
+  head: ['median (95 % interval)', 'first', 'second', 'second / first', ''],
+  rows: figures.map(({ name, unit, a, b, ratio, n, verdict }) => [
+    `${name} ${unit}`,
+    `${interval(a)} n=${n[0]}`,
+    `${interval(b)} n=${n[1]}`,
+    interval(ratio),
+    verdict,
+  ]),
+});
+
+/** The machine's rates of two runs, in sentences. */
+export const machineSentences = ({ machine }: Comparison): string[] =>
+  machine.map(
+    ({ name, unit, a, b, ratio }) =>
+      `Machine, ${name}: ${formatNumber(a)} and ${formatNumber(b)} ${unit}, ratio ${ratio.toFixed(2)} (one number per run: no interval)`,
+  );
 
 /** Two runs against each other, for people. */
-export function comparisonTable({ refused, warnings, figures, machine }: Comparison): string {
-  const lines: string[] = [];
+export function comparisonTable(comparison: Comparison): string {
+  const { refused, warnings, figures } = comparison;
   if (refused && figures.length === 0) return refused;
-  if (figures.length)
-    lines.push(
-      ...markdownTable(
-        ['median (95 % interval)', 'first', 'second', 'ratio', ''],
-        figures.map(({ name, unit, a, b, ratio, n, verdict }) => [
-          `${name} ${unit}`,
-          `${interval(a)} n=${n[0]}`,
-          `${interval(b)} n=${n[1]}`,
-          interval(ratio),
-          verdict,
-        ]),
-      ),
-    );
-  for (const { name, unit, a, b, ratio } of machine)
-    lines.push(
-      `Machine, ${name}: ${formatNumber(a)} and ${formatNumber(b)} ${unit}, ratio ${ratio.toFixed(2)} (one number per run: no interval)`,
-    );
-  for (const warning of warnings) lines.push(`- ${warning}`);
-  return lines.join('\n');
+  return [
+    ...(figures.length ? markdownTable(comparisonCells(comparison)) : []),
+    ...machineSentences(comparison),
+    ...warnings.map((warning) => `- ${warning}`),
+  ].join('\n');
 }
 
 const interval = ({ value, low, high }: { value: number; low: number; high: number }): string =>
@@ -174,7 +194,7 @@ export function reportMarkdown(report: Report): string {
   ].join('\n');
 }
 
-function markdownTable(head: string[], rows: string[][]): string[] {
+function markdownTable({ head, rows }: Cells): string[] {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length), 3));
   const line = (cells: string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
