@@ -36,4 +36,12 @@ export type {
   Usage,
 } from './shared/generation.ts';
 export type { AdapterInfo, EngineInfo, EngineName, LoadProgress, LoadWarning, ModelInfo } from './shared/info.ts';
+export type {
+  CachedPrefix,
+  PrefillResult,
+  PrefixCache,
+  PrefixCacheOptions,
+  PrefixCacheStats,
+} from './shared/prefix-cache.ts';
+export type { ResumableAnswer } from './shared/resumable.ts';
 export type { RequestMarks, RequestTrace, StepTrace, StepTiming } from './shared/trace.ts';
