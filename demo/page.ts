@@ -1,12 +1,6 @@
 import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
-import {
-  EngineLoader,
-  formatBytes,
-  formatParameters,
-  needsNewEngine,
-  type TgDashboard,
-  type TgOverlay,
-} from '../src/ui/index.ts';
+import { EngineLoader, formatBytes, formatParameters, needsNewEngine, type TgOverlay } from '../src/ui/index.ts';
+import type { TgDashboard } from '../src/ui/dashboard/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
 import { wireTheme } from './theme.ts';

@@ -16,6 +16,12 @@ const ENTRIES = [
     budget: 150,
   },
   { name: 'tokenglass/ui', input: 'src/ui/index.ts', budget: 75 },
+  {
+    name: 'tokenglass/dashboard, charts with its first figures',
+    input: 'src/ui/dashboard/index.ts',
+    withDynamic: true,
+    budget: 110,
+  },
   { name: 'tokenglass/metrics', input: 'src/runtime/metrics/index.ts', budget: 4 },
 ];
 

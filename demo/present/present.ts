@@ -1,5 +1,5 @@
 import '../../src/ui/index.ts';
-import { compareWords } from '../../src/ui/index.ts';
+import { compareWords } from '../../src/ui/dashboard/index.ts';
 import { readPageOptions } from '../page-options.ts';
 import { wireTheme } from '../theme.ts';
 import { contenders } from './contender.ts';

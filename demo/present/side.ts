@@ -1,5 +1,6 @@
 import type { Engine } from '../../src/index.ts';
-import type { TgLane, TgLoad } from '../../src/ui/index.ts';
+import type { TgLane } from '../../src/ui/dashboard/index.ts';
+import type { TgLoad } from '../../src/ui/index.ts';
 import { EngineLoader } from '../../src/ui/index.ts';
 import type { Contender } from './contender.ts';
 import { find } from './find.ts';

@@ -3,27 +3,14 @@ export { TgAssistant } from './assistant/assistant.ts';
 export { TgChat } from './chat/chat.ts';
 export { TgComposer } from './composer/composer.ts';
 export { TgCopyButton } from './copy-button/copy-button.ts';
-export { TgContextChart, type ContextFloor } from './context-chart/context-chart.ts';
-export { TgDashboard } from './dashboard/dashboard.ts';
-export { measureDevice } from './dashboard/measure-device.ts';
-export { TgDataTable, type DataTable } from './data-table/data-table.ts';
-export { TgItlChart } from './itl-chart/itl-chart.ts';
-export { compareWords, type LaneFigures } from './lane/compare-words.ts';
-export { TgLane } from './lane/lane.ts';
 export { TgLoad } from './load/load.ts';
 export { TgMarkdown } from './markdown/markdown.ts';
-export { TgMemory, type MemoryUse } from './memory/memory.ts';
 export { TextStream } from './markdown/text-stream.ts';
 export { TgOverlay } from './overlay/overlay.ts';
 export { TgPartsBar, type Part } from './parts-bar/parts-bar.ts';
-export { TgRoofline } from './roofline/roofline-chart.ts';
-export { TgStats, type Stats } from './stats/stats.ts';
-export { TgSteps } from './steps/steps.ts';
 export { TgTimeline } from './timeline/timeline.ts';
 export { TgTokenView } from './token-view/token-view.ts';
 export { TokenPieces, type PieceToken, type TokenPiece } from './token-view/token-pieces.ts';
-export { TgVerdict } from './verdict/verdict.ts';
-export { TgWhatIf, type Measured, type WhatIfSubject } from './what-if/what-if.ts';
 export {
   GenerationController,
   GenerationState,

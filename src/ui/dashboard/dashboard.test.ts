@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { DeviceProbe } from '../../runtime/metrics/probe/device-probe.ts';
 import { TgChat } from '../chat/chat.ts';
+import type { TgItlChart } from '../itl-chart/itl-chart.ts';
+import type { TgRoofline } from '../roofline/roofline-chart.ts';
 import type { TgStats } from '../stats/stats.ts';
 import type { TgSteps } from '../steps/steps.ts';
 import { seriousViolations } from '../testing/axe.ts';
@@ -35,7 +37,14 @@ async function dashboardWith(answer: ScriptedAnswer, set: Partial<TgDashboard> =
 }
 
 const stats = (dashboard: TgDashboard) => inside<TgStats>(dashboard, 'tg-stats').stats;
-const part = <Type extends Element>(dashboard: TgDashboard, name: string): Type => inside<Type>(dashboard, name);
+/** The parts that tests look into, by name. */
+interface Parts {
+  'tg-steps': TgSteps;
+  'tg-itl-chart': TgItlChart;
+  'tg-roofline': TgRoofline;
+}
+const part = <Name extends keyof Parts>(dashboard: TgDashboard, name: Name): Parts[Name] =>
+  inside<Parts[Name]>(dashboard, name);
 
 describe('TgDashboard', () => {
   afterEach(unmountAll);
