@@ -1,6 +1,7 @@
 import { html, nothing, render } from 'lit';
 import { compareRuns } from '../../src/runtime/bench/compare.ts';
 import { headlineOf } from '../../src/runtime/bench/headline.ts';
+import { describeLengths } from '../../src/runtime/bench/load/lengths.ts';
 import { describeArrivals } from '../../src/runtime/bench/load/arrivals.ts';
 import { loadReport } from '../../src/runtime/bench/load-report.ts';
 import type { Report } from '../../src/runtime/bench/report.ts';
@@ -185,6 +186,12 @@ function drawHistory(running: boolean): void {
   );
 }
 
+/** The name of a preset, or the lengths that there were instead. */
+function describeWorkload({ runs }: Report): string {
+  const { workload, promptLength, outputLength } = runs[0]!.conditions;
+  return workload === 'custom' ? `${describeLengths(promptLength)} in, ${describeLengths(outputLength)} out` : workload;
+}
+
 const entryName = ({ createdAt, runs }: Report): string =>
   `${runs
     .map(({ conditions }) => conditions.engine.name)
@@ -211,7 +218,7 @@ function historyEntry({ id, report }: KeptReport, running: boolean) {
       <div>
         <strong>${entryName(report)}</strong>
         <span
-          >${run.conditions.workload}; ${describeArrivals(run.conditions.arrivals)}; TTFT p95 ${figures[0]!.value}, ITL
+          >${describeWorkload(report)}; ${describeArrivals(run.conditions.arrivals)}; TTFT p95 ${figures[0]!.value}, ITL
           p95 ${figures[1]!.value}</span
         >
       </div>
@@ -244,6 +251,8 @@ async function openReport(event: Event): Promise<void> {
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
+  // Where the form is above the results, the run would start out of sight.
+  if (matchMedia('(width < 64rem)').matches) controls.scrollIntoView({ block: 'start' });
   void lab.run().then(async (report) => {
     if (!report) return;
     const refused = await reports.add(report);

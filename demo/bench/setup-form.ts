@@ -49,7 +49,7 @@ export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions
   const engines = (setup.engine ?? 'auto').split(',');
 
   const text = (name: SetupName, label: string, otherwise: string, unit = ''): TemplateResult => html`
-    <label class="field">
+    <label class=${name === 'model' || name === 'slo' ? 'field wide' : 'field'}>
       <span>${label}${unit ? html` <small>${unit}</small>` : nothing}</span>
       <input
         name=${name}

@@ -45,6 +45,8 @@ describe('readSetup', () => {
         ratePerSecond: 2,
         burstiness: 0.5,
       });
+      expect(readSetup({ workload }).workload.name).to.equal(workload);
+      expect(readSetup({ workload, 'output-tokens': '9' }).workload.name).to.equal('custom');
       expect(readSetup({ workload, 'output-tokens': 'uniform:2-9' }).workload.outputLength).to.deep.equal({
         kind: 'uniform',
         min: 2,

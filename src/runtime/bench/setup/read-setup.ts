@@ -17,6 +17,8 @@ export interface ReadSetup extends Experiment {
 /** Files that a setup names: text by name. The command line reads them from disk, the page from what was chosen. */
 export type SetupFiles = Readonly<Record<string, string>>;
 
+/** Settings that make a workload what it is; how it arrives is another matter. */
+const SHAPE = ['prompt-tokens', 'output-tokens', 'prompt', 'shared-prefix', 'turns', 'trace'] as const;
 /** Measured requests where nothing else is said. */
 const DEFAULT_REQUESTS = 5;
 /** Seconds of an open loop where nothing else is said. */
@@ -35,7 +37,8 @@ export function readSetup(given: Setup, files: SetupFiles = {}): ReadSetup {
   const read = new Reader(setup, files);
   const arrivals = readArrivals(read);
   const workload: Workload = {
-    name,
+    // With a part of it changed it is another workload.
+    name: SHAPE.some((part) => given[part] !== undefined) ? 'custom' : name,
     promptLength: read.length('prompt-tokens', 128),
     ...(setup.prompt !== undefined && { promptText: setup.prompt }),
     sharedPrefixShare: read.number('shared-prefix', 0, 0, 100) / 100,
