@@ -211,7 +211,17 @@ export class Scheduler {
         this.cancel(sequence, 'failed', error);
       }
       if (sequence.hasEnded) this.#release(sequence);
+      else if (row.sample && row.input !== 'previous') this.#keepPrompt(sequence);
     }
+  }
+
+  /**
+   * A prompt is kept as soon as it is computed, for the case that the answer is cut short; but only where steps in flight hide what
+   * that costs.
+   */
+  #keepPrompt(sequence: Sequence): void {
+    if (sequence.backendId === undefined || this.#backend.info.capabilities.runAhead < 2) return;
+    this.#options.cache?.keep(sequence.backendId, sequence.cacheable.tokens);
   }
 
   /** A step that failed takes its sequences with it, and nothing else, unless the device went. */

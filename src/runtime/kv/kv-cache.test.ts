@@ -217,6 +217,27 @@ describe('KvCache', () => {
     });
   });
 
+  it('keep: with steps in flight, a prompt is stored before its answer has ended', async () => {
+    const database = freshDatabase();
+    const { engine, backend } = createCachedEngine({
+      database,
+      completion: 'manual',
+      capabilities: { runAhead: 2, kvExport: true, maxStepTokens: 128 },
+    });
+    const prompt = idsOf(100, 14);
+    const running = answer(engine, requestOf(prompt));
+    await backend.whenGiven(2);
+    backend.complete();
+    await backend.whenGiven(3);
+    await engine.prefixCache!.stats();
+    const other = createCachedEngine({ database });
+    const { end } = await answer(other.engine, requestOf(prompt));
+    expect(end.usage.cachedByTier!.stored).to.equal(96);
+    backend.release();
+    expect((await running).ids).to.deep.equal(await cold(prompt));
+    for (const made of [engine, other.engine]) await made[Symbol.asyncDispose]();
+  });
+
   it('restore: what fails in the backend is computed instead', async () => {
     const { engine, backend } = createCachedEngine();
     const prompt = idsOf(100, 11);

@@ -3,10 +3,11 @@ import { expect } from 'chai';
 import { SeededRandom } from '../models/testing/random.ts';
 import type { BlockKey } from './block-names.ts';
 import { nameBlocks } from './block-names.ts';
-import { hashWords } from './hash.ts';
+import { checksum, hashWords } from './hash.ts';
 import { KvDatabase } from './kv-database.ts';
 import { StoredTier, type StoredTierOptions } from './stored-tier.ts';
 import { freshDatabase } from './testing/cached-engine.ts';
+import { KILLED_BLOCK_BYTES, KILLED_BLOCKS, KILLED_SCOPE, killedBlock, killedTokens } from './testing/killed-chain.ts';
 
 const BLOCK_BYTES = 1024;
 const SCOPE = 'a model';
@@ -209,6 +210,41 @@ describe('StoredTier', () => {
       return sum + 2 * key.length + length;
     }, 2 * keys[0]!.name.length);
     expect(size / bytes.byteLength).to.be.below(0.02);
+  });
+
+  it('put: killed 20 times in the middle of writes, every later look finds whole blocks, and the chain gets done', async () => {
+    const name = freshDatabase();
+    const keys = nameBlocks(KILLED_SCOPE, killedTokens, hashWords);
+    const random = new SeededRandom(1);
+    let stored = 0;
+    for (let kill = 0; kill <= 20; kill++) {
+      const worker = new Worker(new URL('./testing/writer.worker.ts', import.meta.url), { type: 'module' });
+      const writesBefore = 1 + random.integer(2);
+      await new Promise<void>((resolve) => {
+        let writes = 0;
+        worker.onmessage = ({ data: from }: MessageEvent<number>) => {
+          writes += 1;
+          if (from >= KILLED_BLOCKS || (kill < 20 && writes > writesBefore)) resolve();
+        };
+        worker.postMessage(name);
+      });
+      worker.terminate();
+      const tier = new StoredTier({
+        database: new KvDatabase(name),
+        scope: KILLED_SCOPE,
+        blockBytes: KILLED_BLOCK_BYTES,
+        budgetBytes: 2 ** 30,
+        now: () => 0,
+      });
+      const found = await tier.find(keys, 0);
+      expect(found.length, 'nothing that was stored is lost').to.be.at.least(stored);
+      expect(found.length % 2, 'both blocks of a write, or none').to.equal(0);
+      for (const [index, bytes] of found.entries())
+        if (index >= stored) expect(checksum(bytes)).to.equal(checksum(killedBlock(index)));
+      expect(tier.rejected).to.equal(0);
+      stored = found.length;
+    }
+    expect(stored).to.equal(KILLED_BLOCKS);
   });
 
   it('clear: drops the blocks of all models', async () => {
