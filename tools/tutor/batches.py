@@ -8,7 +8,7 @@ TOKENS = 2048  # of a batch, padding included
 # How often a batch is of a kind, before and after `--focus` steps. `head` rows stop early in the answer: most of what is to be learned
 # lies there, which answer it is; the answers themselves are soon known by heart.
 EARLY = {"head": 0.42, "full": 0.34, "multi": 0.19, "long": 0.05}
-FOCUSED = {"head": 0.56, "full": 0.14, "multi": 0.27, "long": 0.03}
+FOCUSED = {"head": 0.60, "full": 0.22, "multi": 0.14, "long": 0.04}
 POOL = {"head": 600, "full": 160, "multi": 60, "long": 12}  # rows drawn at a time, to be sorted by length
 HEAD = 5             # answer tokens in a `head` row
 PROMPT_WEIGHT = 0.1  # loss weight of what the user and the system say, except in `head` rows
@@ -42,7 +42,7 @@ def _system(corpus, rng, share):
 
 
 def _head(corpus, tokenizer, rng):
-    system = rng.choice(corpus.systems["plain"]) if rng.random() < 0.15 else None
+    system = rng.choice(corpus.systems["plain"]) if rng.random() < 0.1 else None
     intent, talk = corpus.choice(rng, system)
     ids, weights = row(tokenizer, talk)
     begin = ids.index(tokenizer.ids[ASSISTANT]) + 2

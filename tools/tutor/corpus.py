@@ -20,12 +20,18 @@ class Intent:
     topics: list = field(default_factory=list)
     kinds: list = field(default_factory=list)
     pairs: list = field(default_factory=list)
-    test: list = field(default_factory=list)  # wordings that training never sees
+    development: list = field(default_factory=list)
+    test: list = field(default_factory=list)
     answer: str = ""
     more: str = ""
     example: str = ""
     templated: list = field(default_factory=list)
     need: float = 1.0  # running loss of the first answer tokens in training
+
+    @property
+    def held_out(self):
+        """All wordings that training never sees."""
+        return self.development + self.test
 
     @property
     def short(self):
@@ -68,7 +74,7 @@ def _read_subject(path, known):
         elif key == "q":
             intents[-1].questions.append(rest)
         elif key == "h":
-            (intents[-1].test if path.stem == "held-out" else intents[-1].questions).append(rest)
+            (intents[-1].test if path.stem == "held-out" else intents[-1].development).append(rest)
         elif key in ("a", "more", "example"):
             block = {"a": "answer"}.get(key, key)
 
@@ -83,7 +89,6 @@ class Corpus:
         self.intents = list(self.by_name.values())
         self.templates = _sections(folder / "templates.txt")
         self.followups = _sections(folder / "followups.txt")
-        self.fallback = {kind: self.followups.pop(f"no-{kind}")[0] for kind in ("more", "example")}
         self.systems = _sections(folder / "systems.txt")
         self.slots = {k.strip(): [w.strip() for w in v.split("|")] for k, v in
                       (line.split(":", 1) for line in (folder / "slots.txt").read_text("utf-8").splitlines() if line)}
@@ -94,7 +99,7 @@ class Corpus:
             for a, b in intent.pairs:
                 for t in self.templates["diff"]:
                     intent.templated += [t.replace("{a}", x).replace("{b}", y) for x, y in ((a, b), (b, a))]
-        self.held = {normalise(h) for i in self.intents for h in i.test}
+        self.held = {normalise(h) for i in self.intents for h in i.held_out}
         self.held |= {normalise(h) for k, v in self.followups.items() if k.startswith("h-") for h in v}
         for intent in self.intents:
             intent.questions = [q for q in intent.questions if normalise(q) not in self.held]
@@ -127,11 +132,20 @@ class Corpus:
             return rng.choice(self.intents)
         return rng.choices(self.intents, [i.need for i in self.intents])[0]
 
+    def fallback(self, intent, kind):
+        """The answer to "more" or "example" where none was written: names what to ask next."""
+        at = self.intents.index(intent)
+        following = self.first_questions[self.intents[(at + 1) % len(self.intents)].name]
+        following = self._fill(following, random.Random(at))
+        following = following[0].upper() + following[1:]
+        lead = "I have told you what I know about that." if kind == "more" else "I have no example for that one."
+        return f"{lead} You could ask me next: *{following}*"
+
     def followup_answer(self, intent, kind):
         """What the follow-up `kind` gives after an answer on `intent`."""
         if kind == "short":
             return intent.short
-        return getattr(intent, kind) or self.fallback[kind]
+        return getattr(intent, kind) or self.fallback(intent, kind)
 
     def long_system(self, rng, sentences):
         """A long system prompt: paragraphs and facts in random order."""
@@ -179,8 +193,8 @@ def check(corpus):
     """Fails where a wording stands for two intents or a held-out wording is in training."""
     seen, faults = {}, []
     for intent in corpus.intents:
-        if len(intent.test) < 2 or not intent.answer:
-            faults.append(f"{intent.name}: needs an answer and two held-out wordings")
+        if min(len(intent.development), len(intent.test)) < 2 or not intent.answer:
+            faults.append(f"{intent.name}: needs an answer and two held-out wordings of either kind")
         for text in intent.questions + intent.templated:
             key = normalise(text)
             if key in corpus.held:
@@ -196,7 +210,7 @@ if __name__ == "__main__":
     loaded = Corpus()
     print(*check(loaded), sep="\n")
     print(len(loaded.intents), "intents,", sum(len(i.questions) for i in loaded.intents), "written,",
-          sum(len(i.templated) for i in loaded.intents), "templated,", sum(len(i.test) for i in loaded.intents), "held out")
+          sum(len(i.templated) for i in loaded.intents), "templated,", sum(len(i.held_out) for i in loaded.intents), "held out")
     draw = random.Random(1)
     for _ in range(12):
         print(loaded.conversation(draw, turns=draw.choice([1, 2])))

@@ -22,9 +22,10 @@ BATCH = 16
 
 def cases(corpus):
     """Name of a set to a list of (label, conversation); the last turn is the answer to be graded."""
-    sets = {"test": [], "trained": [], "follow-up": []}
+    sets = {"test": [], "development": [], "trained": [], "follow-up": []}
     for intent in corpus.intents:
-        sets["test"] += [(intent.name, [("user", w), ("assistant", intent.answer)]) for w in intent.test]
+        for name, wordings in (("test", intent.test), ("development", intent.development)):
+            sets[name] += [(intent.name, [("user", w), ("assistant", intent.answer)]) for w in wordings]
         plain = [q for q in intent.questions + intent.templated if "{" not in q]
         sets["trained"] += [(intent.name, [("user", q), ("assistant", intent.answer)]) for q in plain[:1]]
         question = corpus.first_questions[intent.name]

@@ -6,10 +6,11 @@
 set -e
 cd "$(dirname "$0")"
 if [ "$1" != verify ]; then
-  ./run-train.sh --stable "${STABLE:-1600}" --decay "${DECAY:-600}"
+  ./run-train.sh --stable "${STABLE:-1900}" --decay "${DECAY:-700}"
 fi
 /usr/bin/python3 export.py
 /usr/bin/python3 evaluate.py --json build/evaluation.json
+/usr/bin/python3 verify/same_values.py
 /usr/bin/python3 verify/reference.py
 # The packages go to a folder outside the repository; optional ones (CUDA and Vulkan builds of llama.cpp, 600 MB) are left out.
 modules="${TUTOR_MODULES:-${TMPDIR:-/tmp}/tutor-verify}"

@@ -52,9 +52,9 @@ class RMSNorm(nn.Module):
 class Layer(nn.Module):
     """Attention and feed-forward, each on a normed copy that is added back."""
 
-    def __init__(self, shape, dropout):
+    def __init__(self, shape):
         super().__init__()
-        self.shape, self.drop = shape, nn.Dropout(dropout)
+        self.shape = shape
         d, q, kv = shape.dim, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
         self.attn_norm, self.ffn_norm = RMSNorm(d, shape.eps), RMSNorm(d, shape.eps)
         self.q, self.k, self.v, self.o = Quantised(d, q), Quantised(d, kv), Quantised(d, kv), Quantised(q, d)
@@ -75,19 +75,19 @@ class Layer(nn.Module):
         return self.o(mixed.view(b, s.heads, t, s.head_dim).transpose(1, 2).reshape(b, t, -1))
 
     def forward(self, x, cos, sin, mask):
-        x = x + self.drop(self.attention(self.attn_norm(x), cos, sin, mask))
+        x = x + self.attention(self.attn_norm(x), cos, sin, mask)
         h = self.ffn_norm(x)
-        return x + self.drop(self.down(F.silu(self.gate(h)) * self.up(h)))
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
 
 class Tutor(nn.Module):
     """Token ids [batch, length] to logits [batch, length, vocab]."""
 
-    def __init__(self, shape=Shape(), dropout=0.0):
+    def __init__(self, shape=Shape()):
         super().__init__()
         self.shape = shape
         self.embed = Quantised(shape.dim, shape.vocab)
-        self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.norm = RMSNorm(shape.dim, shape.eps)
         cos, sin = rotary_tables(shape, shape.context)
         self.register_buffer("cos", cos, persistent=False)

@@ -56,12 +56,11 @@ def save(model, optimiser_, step, seconds, target):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--stable", type=int, default=2000, help="steps before the learning rate falls; a file build/finish ends them early")
+    parser.add_argument("--stable", type=int, default=1900, help="steps before the learning rate falls; a file build/finish ends them early")
     parser.add_argument("--decay", type=int, default=700, help="steps of falling learning rate, in which weights are used as Q4_0")
     parser.add_argument("--rate", type=float, default=2e-3, help="peak learning rate")
     parser.add_argument("--resume", action="store_true", help="go on from build/checkpoint.pt")
     parser.add_argument("--focus", type=int, default=900, help="steps after which most rows stop early in the answer")
-    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--build", type=Path, default=BUILD)
     args = parser.parse_args()
@@ -80,7 +79,7 @@ def main():
     else:
         tokenizer = bpe.train(corpus.texts(rng), shape.vocab)
         tokenizer.save(args.build, shape.context)
-    model = Tutor(shape, args.dropout)
+    model = Tutor(shape)
     steps_of = optimiser(model, args.rate)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(corpus.intents)} intents", flush=True)
 

@@ -52,7 +52,7 @@ def normalise(text):
 
 
 def _synonyms(text, rng):
-    return _PATTERN.sub(lambda m: rng.choice(_TABLE[m.group(0)]) if rng.random() < 0.4 else m.group(0), text)
+    return _PATTERN.sub(lambda m: rng.choice(_TABLE[m.group(0)]) if rng.random() < 0.35 else m.group(0), text)
 
 
 def _drop_words(text, rng):
@@ -111,7 +111,7 @@ def vary(text, rng):
     if len(text) > 6 and any(c.isalpha() for c in text):
         if rng.random() < 0.5:
             text = _synonyms(text, rng)
-        if rng.random() < 0.2:
+        if rng.random() < 0.15:
             text = _drop_words(text, rng)
         if rng.random() < 0.18 and len(text) > 10:
             text = rng.choice(PREFIXES) + text
