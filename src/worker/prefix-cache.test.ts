@@ -94,6 +94,29 @@ for (const name of ['onnx-wasm', 'webgpu'] as const)
         expect(stats.bytesPerToken).to.equal(engine.info.model.kvBytesPerToken);
       }));
 
+    it('generate: the next turn of a chat computes neither the prompt nor the answer before it', async function () {
+      if (name === 'webgpu') this.skip(); // the same code, and a load takes its time
+      await using({}, async (engine) => {
+        const turn = { ...question, maxTokens: 200, ignoreEos: false };
+        const first = await answer(engine, turn);
+        expect(first.end.finishReason).to.equal('stop');
+        await engine.prefixCache!.stats();
+        const messages = [
+          ...turn.messages!,
+          { role: 'assistant', content: first.text },
+          { role: 'user', content: 'And why?' },
+        ] as const;
+        const next = { messages, maxTokens: 8, ignoreEos: true, sampling: { temperature: 0 } };
+        const second = await answer(engine, next);
+        // The template and the tokenizer give the ids that were generated; the last one, the end token, was never fed.
+        const { promptTokens, completionTokens } = first.end.usage;
+        expect(second.end.usage.cachedTokens).to.equal(wholeBlocks(promptTokens + completionTokens - 1));
+        await using({ prefixCache: false }, async (plain) => {
+          expect((await answer(plain, next)).ids).to.deep.equal(second.ids);
+        });
+      });
+    });
+
     it('resume: an answer whose worker was killed in the middle goes on with the same tokens', async function () {
       if (name === 'webgpu') this.skip(); // the same code, and a load takes its time
       const long = { ...question, maxTokens: 60 };
