@@ -1,5 +1,6 @@
 /** Tokenglass: the in-page LLM runtime you can see through. */
 export { createEndpointEngine, type EndpointOptions } from './runtime/adapters/endpoint/create-endpoint-engine.ts';
+export { installLanguageModel, type InstallOptions } from './runtime/adapters/language-model/install-language-model.ts';
 export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';
 export type { Engine, EngineEvents, EngineMetrics } from './runtime/engine/engine.ts';
 export type {
@@ -29,6 +30,7 @@ export type {
   ChatRole,
   FinishReason,
   GenerateRequest,
+  OutputGrammar,
   OutputToken,
   SamplingParams,
   TokenEvent,
