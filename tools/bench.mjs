@@ -24,6 +24,10 @@ const OWN_FLAGS = {
   png: { value: 'FILE', help: 'write its charts' },
   compare: { value: 'FILE', help: 'also compare with this report, engine by engine' },
   assert: { value: 'SLO', help: 'exit code 1 unless 95 % of the requests of every run meet this SLO' },
+  runtime: {
+    value: 'chromium|node',
+    help: "node runs our WebGPU runtime on this machine's GPU without a browser (default chromium)",
+  },
   scenario: { value: 'NAME', help: 'a named experiment instead of requests; its figures are in the JSON' },
   list: { help: 'name engines, models, workloads and scenarios' },
   help: { help: 'this text' },
@@ -50,7 +54,9 @@ const { values: options, tokens } = parseArgs({
 if (options.help)
   console.log(['npm run bench -- [options]', ...helpLines(SETUP_FLAGS), ...helpLines(OWN_FLAGS)].join('\n'));
 else if (options.list) await list();
-else await bench();
+else if (options.runtime === 'node') await benchWithoutBrowser();
+else if (options.runtime === undefined || options.runtime === 'chromium') await bench();
+else throw new Error(`Cannot run: --runtime is ${options.runtime}; give chromium or node`);
 
 async function list() {
   const { WORKLOADS } = await tsImport('../src/runtime/bench/setup/presets.ts', import.meta.url);
@@ -92,6 +98,22 @@ function readFile(path) {
   return readFileSync(path, 'utf8');
 }
 
+async function benchWithoutBrowser() {
+  const { benchInNode } = await import('./bench-node.mjs');
+  const { asked, model } = await readOptions();
+  const bar = progressBar();
+  const command = commandLine();
+  const { report, table } = await benchInNode({ ...asked, command }, model, ({ sample: _, ...progress }) =>
+    bar.show(progress),
+  );
+  bar.end();
+  const json = `${JSON.stringify(report, null, 2)}\n`;
+  if (options.json === '-') process.stdout.write(json);
+  else console.log(table);
+  if (options.json && options.json !== '-') writeFileSync(options.json, json);
+  process.exit(report.runs.some(({ requests }) => requests.completed === 0) ? 1 : 0); // Dawn keeps the process alive
+}
+
 async function bench() {
   const { asked, assertSlo, scenario, baseline, model } = await readOptions();
   const quiet = options.json === '-';
@@ -102,8 +124,7 @@ async function bench() {
     const bar = progressBar();
     await page.exposeFunction('onBenchProgress', (progress, of) => bar.show(progress, of));
     await page.goto(`${server.url}bench/index.html`);
-    const command = `npm run bench -- ${process.argv.slice(2).map(quote).join(' ')}`;
-    const run = { ...asked, model: model.url(server.url), command };
+    const run = { ...asked, model: model.url(server.url), command: commandLine() };
     const { report, table, comparison, exports, missed } = scenario
       ? await page.evaluate((options) => window.tokenglassScenario(options, window.onBenchProgress), {
           ...run,
@@ -135,6 +156,11 @@ function givenOptions() {
   return Object.fromEntries(
     tokens.flatMap((token) => (token.kind === 'option' ? [[token.name, token.value ?? true]] : [])),
   );
+}
+
+/** What a report says that it can be repeated by. */
+function commandLine() {
+  return `npm run bench -- ${process.argv.slice(2).map(quote).join(' ')}`;
 }
 
 function quote(argument) {

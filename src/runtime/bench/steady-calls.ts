@@ -1,9 +1,10 @@
 import type { GenerateRequest } from '../../shared/generation.ts';
 import type { Engine } from '../engine/engine.ts';
+import { percentile } from '../metrics/percentile.ts';
 import { callsPerToken, type GpuCallCounter, type GpuCallCounts } from './gpu-calls.ts';
 
 /**
- * WebGPU calls per decoded token at steady state: between a quarter and three quarters of the answer, so that neither the prefill nor the
+ * WebGPU calls per decoded token at steady state: in the middle half of the answer, so that neither the prefill nor the
  * steps that are no longer given near the end count. Absent if the answer had too few tokens.
  */
 export async function measureGpuCalls(
@@ -15,7 +16,25 @@ export async function measureGpuCalls(
   for await (const event of engine.generate(request)) {
     if (event.type === 'delta') for (let count = 0; count < event.tokens.length; count++) readings.push(counter.read());
   }
-  const from = Math.floor(readings.length / 4);
-  const to = Math.floor((readings.length * 3) / 4);
-  return to > from ? callsPerToken(readings[from]!, readings[to]!, to - from) : undefined;
+  return steadyCalls(readings);
+}
+
+/**
+ * Calls per token from readings after each token: windows of a quarter of the answer, each kind by its median over them. An engine with
+ * steps in flight gives its next step now before and now after a token is read; one window would be off by that step, the median is not.
+ */
+function steadyCalls(readings: readonly GpuCallCounts[]): GpuCallCounts | undefined {
+  const width = Math.floor(readings.length / 4);
+  if (width === 0) return undefined;
+  const windows: GpuCallCounts[] = [];
+  for (let from = width; from + width < readings.length - width; from++)
+    windows.push(callsPerToken(readings[from]!, readings[from + width]!, width));
+  if (windows.length === 0) return undefined;
+  const kinds = Object.keys(windows[0]!) as (keyof GpuCallCounts)[];
+  const median = (kind: keyof GpuCallCounts): number =>
+    percentile(
+      windows.map((calls) => calls[kind]),
+      50,
+    )!;
+  return Object.fromEntries(kinds.map((kind) => [kind, median(kind)])) as unknown as GpuCallCounts;
 }
