@@ -27,7 +27,7 @@ const PAGES = [
     name: 'dashboard',
     path: 'dashboard/index.html',
     query: { q: QUESTION },
-    heights: { 360: 3600, 768: 2900, 1440: 2000 },
+    heights: { 360: 2000, 768: 2000, 1440: 2450 },
     settle: async (page) => {
       await answered(page);
       await page.evaluate(async () => {
@@ -41,7 +41,7 @@ const PAGES = [
     name: 'present',
     path: 'present/index.html',
     query: { a: 'webgpu', b: 'onnx-wasm' },
-    heights: { 360: 1280, 768: 1024, 1440: 900 },
+    heights: { 360: 1100, 768: 1024, 1440: 900 },
     settle: async (page) => {
       await page.waitForFunction(() => !document.querySelector('#start').disabled, null, { timeout: 240_000 });
       await page.keyboard.press('Space');

@@ -13,6 +13,8 @@ export interface ChartTheme {
  */
 export function readChartTheme(probe: HTMLElement): ChartTheme {
   const known = new Map<string, string>();
+  // Where motion is reduced, controls.ts gives every element a short transition, at whose start a colour still computes to the one before.
+  probe.style.setProperty('transition', 'none', 'important');
   const { fontFamily } = getComputedStyle(probe);
   return {
     font: `11px ${fontFamily}`,

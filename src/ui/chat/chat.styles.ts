@@ -210,6 +210,17 @@ export const chatStyles = css`
     margin-inline: auto -0.5rem;
   }
 
+  /* The icons stay; the words are still read out. */
+  @container tg-chat (inline-size < 26rem) {
+    .under .name {
+      position: absolute;
+      inline-size: 1px;
+      block-size: 1px;
+      overflow: hidden;
+      clip-path: inset(50%);
+    }
+  }
+
   .quiet[aria-pressed='true'] {
     background: var(--_accent-soft);
     color: var(--_ink);

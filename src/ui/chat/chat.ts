@@ -333,9 +333,9 @@ export class TgChat extends LitElement {
                       aria-pressed=${this.showTokens}
                       @click=${() => (this.showTokens = !this.showTokens)}
                     >
-                      ${icons.ticks} Token timing</button
+                      ${icons.ticks} <span class="name">Token timing</span></button
                     ><button type="button" class="quiet" @click=${() => this.clear()}>
-                      ${icons.plus} New chat
+                      ${icons.plus} <span class="name">New chat</span>
                     </button></span
                   >`
             }

@@ -194,7 +194,7 @@ export class TgSteps extends LitElement {
           },
         })}
       </div>
-      ${none === undefined ? html`<div class="detail" role="status">${this.#renderDetail()}</div>` : nothing}
+      ${none === undefined ? html`<div class="detail" aria-live=${this.selected === undefined ? 'off' : 'polite'}>${this.#renderDetail()}</div>` : nothing}
     `;
   }
 
