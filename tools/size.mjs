@@ -3,8 +3,8 @@
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
-/** Chunks of these packages are loaded only by the engines and requests that use them, which pay for them. */
-const LAZY = /onnx|xgrammar/;
+/** Chunks of these packages are loaded only by the engines that use them, which pay for them. */
+const LAZY = /onnx/;
 
 /** Budgets in kB (1000 bytes) of gzip. `parts` says which dynamic imports are counted in. */
 const ENTRIES = [
@@ -35,7 +35,7 @@ async function measure({ input, withDynamic = false }) {
       minify: true,
       modulePreload: false,
       assetsInlineLimit: 0,
-      rolldownOptions: { input, preserveEntrySignatures: 'strict', external: [/onnxruntime-web/] },
+      rolldownOptions: { input, preserveEntrySignatures: 'strict', external: [/onnxruntime-web/, /web-xgrammar/] },
     },
   });
   const chunks = new Map(result.output.filter(({ type }) => type === 'chunk').map((chunk) => [chunk.fileName, chunk]));

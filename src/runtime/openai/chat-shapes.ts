@@ -54,7 +54,7 @@ export type ResponseFormat =
     };
 
 /** Parameters that chat and text completions share, as OpenAI names them, with vLLM's further ones. Null is like absent. */
-export interface SamplingParam {
+interface SamplingParam {
   /** @default the engine's model; another one is a 404 */
   model?: string;
   stream?: boolean | null;

@@ -1,15 +1,4 @@
-import type { SamplingParam } from './chat-shapes.ts';
 import type { CompletionUsage } from './usage.ts';
-
-/** What `/v1/completions` takes: raw text, no chat template. */
-export interface CompletionRequest extends SamplingParam {
-  /** Text or token ids, or several of either. */
-  prompt: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
-  /** @default 16 */
-  max_tokens?: number | null;
-  /** Log-probabilities of the n most likely tokens. */
-  logprobs?: number | null;
-}
 
 /** Log-probabilities in the older shape: one entry a token in each list. */
 export interface CompletionLogprobs {
