@@ -1,6 +1,6 @@
 // The library build: src/ becomes dist/ file by file (ES modules and type declarations), so that bundlers of users see the very
 // `new URL(..., import.meta.url)` patterns by which they find the worker, the wasm and the built-in model.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { listFiles } from './files.mjs';
@@ -30,4 +30,7 @@ for (const path of listFiles('dist').filter((name) => name.endsWith('.js'))) {
     );
   if (built !== source) writeFileSync(path, built);
 }
+// What a report is checked against, for other tools: `tokenglass/report.schema.json`.
+copyFileSync('docs/report.schema.json', 'dist/report.schema.json');
+
 console.log(`dist: ${listFiles('dist').filter((name) => name.endsWith('.js')).length} modules`);

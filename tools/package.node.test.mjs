@@ -95,7 +95,7 @@ describe('npm pack', () => {
   });
 
   it('package: every entry point imports in Node without throwing', () => {
-    for (const entry of ['index.js', 'ui/index.js', 'runtime/metrics/index.js']) {
+    for (const entry of ['index.js', 'ui/index.js', 'runtime/metrics/index.js', 'runtime/bench/index.js']) {
       const url = new URL(`file://${join(folder, 'node_modules/tokenglass/dist', entry)}`).href;
       execFileSync(process.execPath, ['--input-type=module', '-e', `await import(${JSON.stringify(url)})`], {
         cwd: folder,

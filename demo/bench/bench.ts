@@ -21,6 +21,9 @@ function byId<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, id: string): HT
   return element;
 }
 
+/** The published JSON Schema, served beside the page. */
+const SCHEMA_URL = new URL('../../docs/report.schema.json', import.meta.url).href;
+
 const form = byId('form', 'setup');
 const controls = byId('div', 'controls');
 const status = byId('p', 'status');
@@ -163,6 +166,9 @@ function drawHistory(running: boolean): void {
               </ul>`
           : html`<p class="hint">What you run is kept here, on this device, to be looked at again and compared.</p>`
       }
+      <p class="hint">
+        Reports are <code>tokenglass.report/1</code>, which has a <a href=${SCHEMA_URL}>JSON Schema</a>.
+      </p>
     `,
     kept,
   );

@@ -2,9 +2,9 @@ import uPlot from 'uplot';
 import type { Chart } from './charts.ts';
 
 /** Reads custom properties as a canvas needs them, where `host` stands. */
-function themeOf(host: HTMLElement): { font: string; colour: (property: string) => string } {
+function themeOf(host: HTMLElement, scale = 1): { font: string; colour: (property: string) => string } {
   const probe = host.appendChild(document.createElement('i'));
-  const font = `11px ${getComputedStyle(host).fontFamily}`;
+  const font = `${11 * scale}px ${getComputedStyle(host).fontFamily}`;
   const known = new Map<string, string>();
   const colour = (property: string): string => {
     let value = known.get(property);
@@ -30,25 +30,32 @@ function themeOf(host: HTMLElement): { font: string; colour: (property: string) 
   return { font, colour };
 }
 
-/** Options of uPlot for a chart, in the colours of the page around `host`. */
-function optionsOf(chart: Chart, host: HTMLElement, width: number, height: number): uPlot.Options {
-  const { font, colour } = themeOf(host);
+/** Options of uPlot for a chart, in the colours of the page around `host`. @param scale of everything but the size */
+function optionsOf(chart: Chart, host: HTMLElement, width: number, height: number, scale = 1): uPlot.Options {
+  const { font, colour } = themeOf(host, scale);
   const axis: uPlot.Axis = {
     stroke: colour('--ink-3'),
     font,
     labelFont: font,
-    labelSize: 18,
-    labelGap: 2,
-    gap: 4,
+    labelSize: 18 * scale,
+    labelGap: 2 * scale,
+    gap: 4 * scale,
     ticks: { show: false },
-    grid: { stroke: colour('--line'), width: 1 },
+    grid: { stroke: colour('--line'), width: scale },
   };
   const seriesOf = ({ name, colour: property, look }: Chart['series'][number]): uPlot.Series => {
     const stroke = colour(property);
     if (look === 'points')
-      return { label: name, stroke, paths: () => null, points: { show: true, size: 6, stroke, fill: stroke } };
-    if (look === 'limit') return { label: name, stroke, width: 1, dash: [5, 4], points: { show: false } };
-    return { label: name, stroke, width: 2, points: { show: true, size: 5, fill: stroke }, spanGaps: true };
+      return { label: name, stroke, paths: () => null, points: { show: true, size: 6 * scale, stroke, fill: stroke } };
+    if (look === 'limit')
+      return { label: name, stroke, width: scale, dash: [5 * scale, 4 * scale], points: { show: false } };
+    return {
+      label: name,
+      stroke,
+      width: 2 * scale,
+      points: { show: true, size: 5 * scale, fill: stroke },
+      spanGaps: true,
+    };
   };
   return {
     width,
@@ -60,8 +67,8 @@ function optionsOf(chart: Chart, host: HTMLElement, width: number, height: numbe
       y: { range: (_, __, most) => [0, (most || 1) * 1.08] },
     },
     axes: [
-      { ...axis, size: 26, label: chart.axes[0], grid: { show: false } },
-      { ...axis, size: 44, label: chart.axes[1] },
+      { ...axis, size: 26 * scale, label: chart.axes[0], grid: { show: false } },
+      { ...axis, size: 44 * scale, label: chart.axes[1] },
     ],
     series: [{}, ...chart.series.map(seriesOf)],
   };
@@ -186,11 +193,12 @@ function drawCaption(
   }
 }
 
-/** The canvas of a chart that is not shown. */
+/** The canvas of a chart that is not shown, in the resolution of the picture. */
 async function drawnChart(chart: Chart, host: HTMLElement, width: number, height: number): Promise<HTMLCanvasElement> {
   const hidden = host.appendChild(document.createElement('div'));
   hidden.style.cssText = 'position: absolute; inline-size: 0; block-size: 0; overflow: hidden';
-  const plot = new uPlot({ ...optionsOf(chart, hidden, width, height), pxAlign: 0 }, chart.data, hidden);
+  const { scale } = PNG;
+  const plot = new uPlot(optionsOf(chart, hidden, width * scale, height * scale, scale), chart.data, hidden);
   await new Promise((resolve) => setTimeout(resolve)); // uPlot draws in a microtask
   const copy = document.createElement('canvas');
   const { canvas } = plot.ctx;
