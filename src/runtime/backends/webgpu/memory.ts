@@ -58,6 +58,5 @@ export class GpuMemory {
 export const GPU_MAP_READ = 0x0001;
 export const GPU_COPY_SRC = 0x0004;
 export const GPU_COPY_DST = 0x0008;
-export const GPU_UNIFORM = 0x0040;
 export const GPU_STORAGE = 0x0080;
 export const GPU_QUERY_RESOLVE = 0x0200;

@@ -1,5 +1,5 @@
 import { invalid } from './header-cursor.ts';
-import type { GgufMetadata, GgufNumberArray, GgufValue } from './header.ts';
+import type { GgufMetadata, GgufValue } from './header.ts';
 
 /**
  * Typed access to metadata. `get...` without a fallback throws `model-invalid` when the key is missing; every one of them throws it
@@ -38,12 +38,6 @@ export function getString(metadata: GgufMetadata, key: string, fallback?: string
   return findString(metadata, key) ?? fallback ?? missing(key);
 }
 
-export function findBoolean(metadata: GgufMetadata, key: string): boolean | undefined {
-  const value = metadata.get(key);
-  if (value === undefined || typeof value === 'boolean') return value;
-  throw wrongType(key, 'boolean');
-}
-
 export function findStrings(metadata: GgufMetadata, key: string): readonly string[] | undefined {
   const value = metadata.get(key);
   if (value === undefined) return undefined;
@@ -51,36 +45,11 @@ export function findStrings(metadata: GgufMetadata, key: string): readonly strin
   throw wrongType(key, 'array of strings');
 }
 
-export function getStrings(metadata: GgufMetadata, key: string): readonly string[] {
-  return findStrings(metadata, key) ?? missing(key);
-}
-
-export function findBooleans(metadata: GgufMetadata, key: string): readonly boolean[] | undefined {
-  const value = metadata.get(key);
-  if (value === undefined) return undefined;
-  if (isBooleans(value)) return value;
-  throw wrongType(key, 'array of booleans');
-}
-
-/** An array of numbers of any type but the 64-bit integers. */
-export function findNumbers(
-  metadata: GgufMetadata,
-  key: string,
-): Exclude<GgufNumberArray, BigUint64Array | BigInt64Array> | undefined {
-  const value = metadata.get(key);
-  if (value === undefined) return undefined;
-  if (ArrayBuffer.isView(value) && !(value instanceof BigUint64Array || value instanceof BigInt64Array)) return value;
-  throw wrongType(key, 'array of numbers');
-}
-
 /** An empty array of the file has lost its element type here and is an array of anything. */
 function isStrings(value: GgufValue): value is readonly string[] {
   return Array.isArray(value) && (value.length === 0 || typeof value[0] === 'string');
 }
 
-function isBooleans(value: GgufValue): value is readonly boolean[] {
-  return Array.isArray(value) && (value.length === 0 || typeof value[0] === 'boolean');
-}
 
 function wrongType(key: string, expected: string): Error {
   return invalid(`the metadata "${key}" is no ${expected}`);

@@ -51,9 +51,6 @@ export const ARCHITECTURE_CASES: readonly SyntheticModel[] = [
   }),
 ];
 
-/** All of them; llama.cpp runs them, too. */
-export const SYNTHETIC_CASES: readonly SyntheticModel[] = [...TYPE_AND_VARIANT_CASES, ...ARCHITECTURE_CASES];
-
 /** What makes the model, in a few words: for the names of tests. */
 export function syntheticName(model: SyntheticModel): string {
   const { architecture, quantization, layers, hidden, heads, kvHeads, ffn, vocab, headDim, ...rest } = model;

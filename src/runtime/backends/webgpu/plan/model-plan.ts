@@ -1,5 +1,4 @@
 import { bindEmbed, embedKernel, type EmbedSpec } from '../kernels/embed/embed.ts';
-import { unitsPerRow } from '../kernels/formats/formats.ts';
 import { record, type Dispatch } from '../kernels/pipeline.ts';
 import type { SampleKernels, SampleVariant } from '../kernels/sample/sample-kernels.ts';
 import { createAttentionSteps, type AttentionLayer } from './attention-steps.ts';
@@ -161,10 +160,4 @@ async function createEmbedSteps(parts: PlanParts, sampler: SampleKernels): Promi
       return bindEmbed(gpu.device, kernel, spec, matrix, bound, 1);
     }),
   );
-}
-
-/** Units of the embedding that a token row reads, for the count of bytes. */
-export function embeddingUnits(parts: Pick<PlanParts, 'weights' | 'matrices'>): number {
-  const matrix = parts.matrices.get(parts.weights.embedding[0]!)!;
-  return unitsPerRow(matrix.format, matrix.cols);
 }
