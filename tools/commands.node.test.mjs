@@ -85,6 +85,36 @@ describe('npm run bench', () => {
     assert.equal(report.figures['ttftMs.n'], 2);
   });
 
+  it('bench: an open loop with an SLO that is missed prints the table, says what was missed, and exits 1', () => {
+    const load = [
+      '--prompt-tokens',
+      '24',
+      '--output-tokens',
+      '3',
+      '--arrivals',
+      'poisson',
+      '--rate',
+      '8',
+      '--duration',
+      '2',
+    ];
+    const { status, stdout, stderr } = run(
+      'bench',
+      '--engine',
+      'onnx-wasm',
+      ...load,
+      '--slo',
+      'reading',
+      '--assert',
+      'ttft=0.01',
+    );
+    assert.equal(status, 1);
+    assert.match(stdout, /open loop, poisson, 8 req\/s/);
+    assert.match(stdout, /TTFT ms p50 \/ p95 \/ p99 .*n=16/);
+    assert.match(stdout, /reading: /);
+    assert.match(stderr, /^onnx-wasm missed the SLO own: TTFT 0.01 ms: 0 % of the requests met it/m);
+  });
+
   it('bench: --json - gives the JSON alone', () => {
     const { status, stdout } = run(
       'bench',
@@ -111,6 +141,10 @@ describe('npm run bench', () => {
       ['--output-tokens', '0'],
       ['--model', './nowhere.gguf'],
       ['--temperature', 'hot'],
+      ['--arrivals', 'poisson'],
+      ['--slo', 'soon'],
+      ['--assert', 'soon'],
+      ['--scenario', 'none'],
     ]) {
       const { status, stderr } = run('bench', ...args);
       assert.equal(status, 1, args.join(' '));
