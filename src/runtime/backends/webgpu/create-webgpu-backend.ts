@@ -6,7 +6,6 @@ import { ByteReader } from '../../models/gguf/byte-reader.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
 import { readGgufHeader } from '../../models/gguf/read-header.ts';
 import type { ModelSource } from '../../models/source.ts';
-import type { Backend } from '../backend.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
 import { KernelCompiler } from './kernels/pipeline.ts';
@@ -63,12 +62,12 @@ const SPLIT_TOKENS = 512;
 const MAX_SPLITS = 32;
 
 /**
- * Loads a GGUF model and makes a {@link Backend} of our own WGSL kernels. Weights stream to the device and are never whole in JS.
+ * Loads a GGUF model and makes a backend of our own WGSL kernels. Weights stream to the device and are never whole in JS.
  *
  * @throws TokenglassError `no-webgpu`, `insecure-context`, `no-adapter`, `fallback-adapter`, `model-not-found`, `model-invalid`,
  *   `model-unsupported`, `model-too-large`, `network`, `device-lost`, `numeric-fault`; `AbortError`
  */
-export async function createWebGpuBackend(options: WebGpuBackendOptions): Promise<Backend> {
+export async function createWebGpuBackend(options: WebGpuBackendOptions): Promise<WebGpuBackend> {
   const gpu = await acquireDevice(options);
   let reader: ByteReader | undefined;
   try {

@@ -87,6 +87,11 @@ export class WebGpuBackend implements Backend {
     });
   }
 
+  /** Bytes of the GPU buffers that live now; 0 once disposed of. */
+  get liveGpuBytes(): number {
+    return this.#parts.gpu.memory.bytes;
+  }
+
   openSequence(options: SequenceOptions): SequenceId {
     this.#check();
     const { logprobs: most } = this.info.capabilities;
