@@ -51,9 +51,9 @@ export interface StepRow {
   isPrompt: boolean;
   /**
    * Which tokens may be sampled: bit `id & 31` of word `id >> 5`, 0 bans; one word for each 32 tokens of the vocabulary. Only with
-   * `capabilities.grammarMask`. Absent: all of them.
+   * `capabilities.grammarMask`, and while no earlier step of the sequence is in flight. Absent: all of them.
    */
-  mask?: Uint32Array;
+  mask?: Uint32Array<ArrayBuffer>;
 }
 
 export interface StepRowResult {

@@ -54,7 +54,7 @@ export class Sequence {
   /** The prompt, and what is resumed after it. */
   #known: readonly number[] = [];
   /** Of the next token to be sampled. */
-  #mask: Uint32Array | undefined;
+  #mask: Uint32Array<ArrayBuffer> | undefined;
   #pending: Promise<void> | undefined;
   #outcome: Outcome | undefined;
   #journal: ReturnType<NonNullable<SequencePlan['journal']>> | undefined;

@@ -93,9 +93,8 @@ class MatcherState implements GrammarState {
     return this.#isDisposed || this.#matcher.isTerminated();
   }
 
-  async mask(): Promise<Uint32Array> {
-    const words = await this.#matcher.getNextTokenBitmask();
-    return new Uint32Array(words.buffer, words.byteOffset, words.length);
+  async mask(): Promise<Uint32Array<ArrayBuffer>> {
+    return new Uint32Array(await this.#matcher.getNextTokenBitmask());
   }
 
   accept(id: number): boolean {

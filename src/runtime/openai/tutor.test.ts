@@ -34,17 +34,21 @@ describe('faces of the built-in model', () => {
     await engine[Symbol.asyncDispose]();
   });
 
-  it('json_schema: the built-in model, which was never taught JSON, keeps to it', async () => {
-    const engine = withOpenAi(await createLocalEngine({ model: 'tutor', engine: 'onnx-wasm', threads: 1 }));
-    const properties = { metric: { enum: ['TTFT', 'ITL', 'TPOT'] }, ms: { type: 'integer', minimum: 0, maximum: 999 } };
-    const schema = { type: 'object', properties, required: ['metric', 'ms'], additionalProperties: false };
-    const { choices } = await engine.chat.completions.create({
-      messages,
-      response_format: { type: 'json_schema', json_schema: { name: 'metric', schema } },
+  for (const name of ['onnx-wasm', 'webgpu'] as const)
+    it(`json_schema: the built-in model, which was never taught JSON, keeps to it on ${name}`, async () => {
+      const engine = withOpenAi(await createLocalEngine({ model: 'tutor', engine: name, threads: 1 }));
+      const properties = {
+        metric: { enum: ['TTFT', 'ITL', 'TPOT'] },
+        ms: { type: 'integer', minimum: 0, maximum: 999 },
+      };
+      const schema = { type: 'object', properties, required: ['metric', 'ms'], additionalProperties: false };
+      const { choices } = await engine.chat.completions.create({
+        messages,
+        response_format: { type: 'json_schema', json_schema: { name: 'metric', schema } },
+      });
+      const value = JSON.parse(choices[0]!.message.content!) as { metric: string; ms: number };
+      expect(properties.metric.enum).to.include(value.metric);
+      expect(value.ms).to.satisfy((ms: number) => Number.isInteger(ms) && ms >= 0 && ms <= 999);
+      await engine[Symbol.asyncDispose]();
     });
-    const value = JSON.parse(choices[0]!.message.content!) as { metric: string; ms: number };
-    expect(properties.metric.enum).to.include(value.metric);
-    expect(value.ms).to.satisfy((ms: number) => Number.isInteger(ms) && ms >= 0 && ms <= 999);
-    await engine[Symbol.asyncDispose]();
-  });
 });

@@ -240,7 +240,7 @@ async function assemble(
         runAhead: RUN_AHEAD,
         kvExport: true,
         logprobs: MAX_TOP_LOGPROBS,
-        grammarMask: false,
+        grammarMask: true,
       },
     },
     plan,

@@ -233,7 +233,10 @@ export class WebGpuBackend implements Backend {
           position: sequence.length,
           sample: row.sample,
           ...(append !== undefined && { append }),
+          masked: row.mask !== undefined,
         };
+        // Before the step's submit, and no earlier step of the sequence is in flight that would see it.
+        if (row.mask) sampler.writeMask(slot, row.mask);
         writer.setSample(samples.length, at - 1, sample);
         records.push(row.sample ? samples.length : undefined);
         samples.push(sample);
