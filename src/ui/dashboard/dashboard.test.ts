@@ -120,6 +120,10 @@ describe('TgDashboard', () => {
       flopPerSecond: 20e9,
     });
     expect(dashboard.renderRoot.textContent).to.match(/Measured here in 1[.,]2 s: 10 GB\/s ± 5 %/);
+    expect(dashboard.renderRoot.textContent).not.to.include('measure again');
+    dashboard.probe = { ...PROBE, readBytesPerSecond: { value: 10e9, spread: 0.9, n: 5 } };
+    await dashboard.updateComplete;
+    expect(dashboard.renderRoot.textContent).to.include('± 45 %').and.to.include('measure again');
   });
 
   it('TgDashboard: a probe that fails is told of', async () => {

@@ -36,6 +36,9 @@ const LIVE_EVERY_MS = 150;
 /** What is computed over many steps follows this often. */
 const DEEP_EVERY_MS = 600;
 
+/** (max - min) / median of a probe's repeats, from which on its number is not to be relied on. */
+const UNSTEADY = 0.4;
+
 /** What changes with each token. */
 interface LiveView {
   stats: Stats;
@@ -377,9 +380,12 @@ function probeWords({ readBytesPerSecond, flopPerSecond, dispatchMs, tookMs }: D
     ...(f32 ? [`${formatSignificant(f32.value / 1e9)} GFLOP/s in f32 ${spread(f32.spread)}`] : []),
     ...(dispatchMs ? [`${formatSignificant(dispatchMs.value * 1000)} µs for a dispatch`] : []),
   ];
-  return measured.length === 0
-    ? 'Nothing could be measured honestly on this device.'
-    : `Measured here in ${formatSignificant(tookMs / 1000)} s: ${measured.join(', ')}.`;
+  if (measured.length === 0) return 'Nothing could be measured honestly on this device.';
+  const isUnsteady = [readBytesPerSecond, f32].some((rate) => rate !== undefined && rate.spread > UNSTEADY);
+  const doubt = isUnsteady
+    ? ' The repeats differ a lot: something else keeps the device busy; measure again when it rests.'
+    : '';
+  return `Measured here in ${formatSignificant(tookMs / 1000)} s: ${measured.join(', ')}.${doubt}`;
 }
 
 declare global {

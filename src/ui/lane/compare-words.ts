@@ -42,8 +42,9 @@ function faster(
   words: { same: string; differs: (name: string, ratio: number) => string },
 ): string | undefined {
   if (a === undefined || b === undefined || !(a > 0 && b > 0)) return undefined;
-  const against = `(${ms(a)} against ${ms(b)})`;
-  const ratio = Math.max(a, b) / Math.min(a, b);
+  const [less, more] = a < b ? [a, b] : [b, a];
+  const against = `(${ms(less)} against ${ms(more)})`;
+  const ratio = more / less;
   if (ratio < SAME_WITHIN) return `${words.same} ${against}.`;
   return `${words.differs(a < b ? nameA : nameB, ratio)} ${against}.`;
 }

@@ -62,6 +62,14 @@ export const laneStyles = css`
     font-size: var(--_text-md);
   }
 
+  /* Two lines in either lane, so that what is below stands level. */
+  @container (inline-size < 32rem) {
+    .note {
+      min-block-size: 4.5rem;
+      align-content: start;
+    }
+  }
+
   .note .feel {
     font-size: inherit;
   }
