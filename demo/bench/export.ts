@@ -4,6 +4,7 @@ import type { Report } from '../../src/runtime/bench/report.ts';
 import { reportMarkdown } from '../../src/runtime/bench/table.ts';
 import { reportCharts } from './charts.ts';
 import { chartsPng } from './plot.ts';
+import { findings } from './results.ts';
 
 export const EXPORTS = ['json', 'md', 'csv', 'png'] as const;
 export type ExportKind = (typeof EXPORTS)[number];
@@ -12,7 +13,9 @@ export type ExportKind = (typeof EXPORTS)[number];
 export function reportPng(report: Report, host: HTMLElement): Promise<Blob> {
   const { figures, ranOn } = headlineOf(report.runs[0]!, report);
   const said = figures.map(({ label, value, detail }) => `${label} ${value} (${detail})`);
-  return chartsPng(reportCharts(report), [ranOn, said.slice(0, 2).join(' · '), said.slice(2).join(' · ')], host);
+  const found = findings(report); // of several runs the first one's figures would say little
+  const header = found.length ? found : [said.slice(0, 2).join(' · '), said.slice(2).join(' · ')];
+  return chartsPng(reportCharts(report), [ranOn, ...header.slice(0, 2)], host);
 }
 
 /** Saves a report in a format of choice. */

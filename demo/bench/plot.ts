@@ -67,8 +67,8 @@ function optionsOf(chart: Chart, host: HTMLElement, width: number, height: numbe
       y: { range: (_, __, most) => [0, (most || 1) * 1.08] },
     },
     axes: [
-      { ...axis, size: 26 * scale, label: chart.axes[0], grid: { show: false } },
-      { ...axis, size: 44 * scale, label: chart.axes[1] },
+      { ...axis, space: 50 * scale, size: 26 * scale, label: chart.axes[0], grid: { show: false } },
+      { ...axis, space: 30 * scale, size: 44 * scale, label: chart.axes[1] },
     ],
     series: [{}, ...chart.series.map(seriesOf)],
   };

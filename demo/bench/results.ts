@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Comparison } from '../../src/runtime/bench/compare.ts';
 import { headlineOf } from '../../src/runtime/bench/headline.ts';
+import { noteSentences } from '../../src/runtime/bench/notes.ts';
 import type { Report } from '../../src/runtime/bench/report.ts';
 import {
   comparisonCells,
@@ -9,6 +10,7 @@ import {
   searchCells,
   searchSentence,
   sweepCells,
+  sweepSentence,
   type Cells,
 } from '../../src/runtime/bench/table.ts';
 
@@ -39,6 +41,12 @@ function cellTable({ head, rows }: Cells, caption: string): TemplateResult {
   `;
 }
 
+/** What a sweep or a search found; empty for plain runs, whose header says it. */
+export const findings = ({ sweeps = [], searches = [], runs }: Report): string[] => [
+  ...sweeps.map((sweep) => sweepSentence(sweep, runs)),
+  ...searches.map(searchSentence),
+];
+
 /** Runs that have a header of their own: of a sweep or search the tables say more. */
 const MOST_HEADERS = 3;
 
@@ -46,7 +54,7 @@ const MOST_HEADERS = 3;
 export function resultHead(report: Report): TemplateResult {
   const runs = report.sweeps || report.searches ? [] : report.runs.slice(0, MOST_HEADERS);
   return html`
-    ${(report.searches ?? []).map((search) => html`<p class="finding">${searchSentence(search)}</p>`)}
+    ${findings(report).map((sentence) => html`<p class="finding">${sentence}</p>`)}
     ${runs.map((run) => {
       const { figures, ranOn } = headlineOf(run, report);
       return html`
@@ -70,7 +78,7 @@ export function resultHead(report: Report): TemplateResult {
 }
 
 function notesOf({ runs }: Report): TemplateResult | typeof nothing {
-  const notes = [...new Set(runs.flatMap((run) => run.notes.map(({ message }) => message)))];
+  const notes = noteSentences(runs);
   if (notes.length === 0) return nothing;
   return html`
     <section class="notes" aria-label="Before you believe it">

@@ -64,7 +64,8 @@ describe('runExperiment', () => {
     expect(progress.at(-1)).to.deep.include({ runsDone: 2, runsOf: 3, label: '4 users' });
     const report = await makeReport(runs, { version: '0', sweeps });
     expect(reportProblems(report)).to.deep.equal([]);
-    expect(reportTable(report)).to.include('1 (knee)');
+    expect(reportTable(report)).to.include('1 (knee)').and.to.include('most throughput per latency is at 1 user ');
+    expect(reportTable(report).match(/few|hardly more/g)).to.have.lengthOf(1); // a note of three runs is said once
   });
 
   it('runExperiment: a search finds the capacity of an engine, and its report holds every probe', async () => {

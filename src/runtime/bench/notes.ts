@@ -12,6 +12,21 @@ export interface Seen {
   gaveUp: boolean;
 }
 
+/** The notes of several runs as sentences: each kind once, with how many of the runs it was seen in. */
+export function noteSentences(runs: readonly Pick<Run, 'notes'>[]): string[] {
+  const seen = new Map<Note['code'], { message: string; runs: number; others: Set<string> }>();
+  for (const { notes } of runs)
+    for (const { code, message } of notes) {
+      const found = seen.get(code) ?? { message, runs: 0, others: new Set() };
+      found.runs += 1;
+      found.others.add(message);
+      seen.set(code, found);
+    }
+  return [...seen.values()].map(({ message, runs: count, others }) =>
+    runs.length === 1 || others.size === 1 ? message : `${message} (So, or alike, in ${count} of ${runs.length} runs.)`,
+  );
+}
+
 type Judged = Pick<Run, 'conditions' | 'figures' | 'requests' | 'samples'>;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -2,6 +2,7 @@ import type { Summary } from '../metrics/summary.ts';
 import type { Comparison } from './compare.ts';
 import { describeAdapter, formatNumber, headlineOf, headlineText } from './headline.ts';
 import { describeArrivals } from './load/arrivals.ts';
+import { noteSentences } from './notes.ts';
 import { describeLengths } from './load/lengths.ts';
 import type { CapacitySearch, Report, Run, Sweep } from './report.ts';
 import { describeSlo, SLO_LIMITS } from './slo.ts';
@@ -94,10 +95,10 @@ export function reportTable(report: Report): string {
   const lines = markdownTable(reportCells(report));
   for (const { of, to, figure, median, n } of ratios ?? [])
     lines.push(`${of} / ${to}, ${figure}: ${median.toFixed(2)} (median of ${n} pairs)`);
-  for (const sweep of sweeps) lines.push('', ...markdownTable(sweepCells(sweep, runs)));
+  for (const sweep of sweeps) lines.push('', sweepSentence(sweep, runs), ...markdownTable(sweepCells(sweep, runs)));
   for (const search of searches) lines.push('', searchSentence(search), ...markdownTable(searchCells(search)));
-  const notes = new Set(runs.flatMap((run) => run.notes.map(({ message }) => message)));
-  if (notes.size) lines.push('', ...[...notes].map((message) => `- ${message}`), '');
+  const notes = noteSentences(runs);
+  if (notes.length) lines.push('', ...notes.map((message) => `- ${message}`), '');
   lines.push(
     `${environment.browser}, ${environment.os}, ${environment.cpuThreads} CPU threads; tokenglass ${report.tokenglass}, ${report.createdAt}`,
   );
@@ -127,6 +128,20 @@ export function sweepCells({ over, points, knee, engine }: Sweep, runs: readonly
     'goodput req/s',
   ];
   return { head, rows };
+}
+
+export function sweepSentence({ engine, over, points, knee }: Sweep, runs: readonly Run[]): string {
+  const unit = over === 'users' ? 'users' : 'req/s';
+  const point = points.find(({ value }) => value === knee);
+  if (!point) return `${engine}: too few loads to say where the knee is.`;
+  const { systemTokensPerSecond, e2eMs } = runs[point.run]!.figures;
+  const at =
+    point === points.at(-1)
+      ? 'at the greatest load that was tried'
+      : point === points[0]
+        ? 'at the least load that was tried'
+        : 'in between';
+  return `${engine}: the most throughput per latency is at ${point.value} ${point.value === 1 && over === 'users' ? 'user' : unit} (${formatNumber(systemTokensPerSecond)} tok/s of the machine, E2E p95 ${formatNumber(e2eMs?.p95)} ms), ${at}.`;
 }
 
 export function searchSentence({ engine, slo, neededShare, tolerance, ratePerSecond }: CapacitySearch): string {
