@@ -107,6 +107,9 @@ export function checkArrivals(arrivals: Arrivals): void {
   }
 }
 
+/** Four figures: rates of a search have many more. */
+const rate = (perSecond: number): number => Number(perSecond.toPrecision(4));
+
 /** In words, short: what a table says. */
 export function describeArrivals(arrivals: Arrivals): string {
   switch (arrivals.process) {
@@ -115,12 +118,12 @@ export function describeArrivals(arrivals: Arrivals): string {
       return `closed loop, ${arrivals.users} ${arrivals.users === 1 ? 'user' : 'users'}${think}`;
     }
     case 'ramp':
-      return `open loop, ramp from ${arrivals.fromRatePerSecond} to ${arrivals.toRatePerSecond} req/s`;
+      return `open loop, ramp from ${rate(arrivals.fromRatePerSecond)} to ${rate(arrivals.toRatePerSecond)} req/s`;
     case 'trace':
       return `replay of ${arrivals.name} (${arrivals.requests} requests${arrivals.speed === 1 ? '' : `, ${arrivals.speed} x speed`})`;
     case 'gamma':
-      return `open loop, gamma, ${arrivals.ratePerSecond} req/s, burstiness ${arrivals.burstiness}`;
+      return `open loop, gamma, ${rate(arrivals.ratePerSecond)} req/s, burstiness ${arrivals.burstiness}`;
     default:
-      return `open loop, ${arrivals.process}, ${arrivals.ratePerSecond} req/s`;
+      return `open loop, ${arrivals.process}, ${rate(arrivals.ratePerSecond)} req/s`;
   }
 }
