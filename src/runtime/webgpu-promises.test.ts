@@ -19,7 +19,7 @@ import { memorySource } from './backends/webgpu/testing/memory-source.ts';
 import { watchGpu, type GpuWatch } from './backends/webgpu/testing/watch-gpu.ts';
 import type { WebGpuBackend } from './backends/webgpu/webgpu-backend.ts';
 
-const TUTOR_FOLDER = new URL('../../models/tutor', import.meta.url);
+const TUTOR_FOLDER = new URL('../../models/tutor/', import.meta.url);
 const CONTEXT_TOKENS = 256;
 const MAX_BATCH = 8;
 /** More than the KV of the whole pool holds if each left its one block behind. */
