@@ -30,6 +30,19 @@ export interface SamplingParams {
   seed?: number;
 }
 
+/** Greedy, and everything else off: what the defaults of {@link SamplingParams} come to. */
+export const NEUTRAL_SAMPLING: Readonly<Required<SamplingParams>> = {
+  temperature: 0,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  logitBias: {},
+  seed: 0,
+};
+
 export interface GenerateRequest {
   /** Chat turns, formatted by the model's own template. Exactly one of `messages`, `prompt`, `promptTokens`. */
   messages?: readonly ChatMessage[];

@@ -1,19 +1,7 @@
-import type { SamplingParams } from '../../shared/generation.ts';
+import { NEUTRAL_SAMPLING, type SamplingParams } from '../../shared/generation.ts';
 
 /** What a model's makers recommend; everything else is off. */
 export type SamplingDefaults = Pick<SamplingParams, 'temperature' | 'topP' | 'topK' | 'minP' | 'repetitionPenalty'>;
-
-const OFF: Required<SamplingParams> = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  logitBias: {},
-  seed: 0,
-};
 
 /**
  * Reads the parsed generation_config.json of a model. As in Hugging Face transformers, temperature, top_p, top_k and min_p count only
@@ -47,7 +35,7 @@ export function mergeSampling(
   defaults: SamplingDefaults,
   drawSeed: () => number,
 ): Required<SamplingParams> {
-  const merged = { ...OFF, ...defaults, ...requested };
+  const merged = { ...NEUTRAL_SAMPLING, ...defaults, ...requested };
   if (requested.seed === undefined) merged.seed = merged.temperature > 0 ? drawSeed() : 0;
   return merged;
 }

@@ -1,21 +1,8 @@
-import type { SamplingParams } from '../../../shared/generation.ts';
+import { NEUTRAL_SAMPLING, type SamplingParams } from '../../../shared/generation.ts';
 import type { Backend, SequenceId, SequenceOptions, StepResult, StepRowResult } from '../backend.ts';
 
-/** Greedy, nothing else on. */
-const GREEDY: Required<SamplingParams> = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  logitBias: {},
-  seed: 0,
-};
-
 export const sequenceOptions = (sampling: SamplingParams = {}, logprobs = 0): SequenceOptions => ({
-  sampling: { ...GREEDY, ...sampling },
+  sampling: { ...NEUTRAL_SAMPLING, ...sampling },
   logprobs,
 });
 

@@ -1,17 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
+import { NEUTRAL_SAMPLING } from '../../../shared/generation.ts';
 import type { Backend } from '../backend.ts';
 
-const GREEDY = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  logitBias: {},
-  seed: 0,
-};
 /** More rows than fused steps take, so that a chunk goes through the tiled kernels. */
 const PROMPT_TOKENS = 12;
 /** Log-probabilities of the same position, computed by different kernels, differ by rounding only. */
@@ -43,7 +33,7 @@ async function bestLogprob(
   prompt: readonly number[],
   chunk: number,
 ): Promise<{ id: number; logprob: number }> {
-  const sequence = backend.openSequence({ sampling: GREEDY, logprobs: 1 });
+  const sequence = backend.openSequence({ sampling: NEUTRAL_SAMPLING, logprobs: 1 });
   try {
     const step = (input: readonly number[], sample: boolean) =>
       backend.step([{ sequence, input, sample, isPrompt: true }]);

@@ -1,17 +1,7 @@
-import type { SamplingParams } from '../../../../shared/generation.ts';
+import { NEUTRAL_SAMPLING, type SamplingParams } from '../../../../shared/generation.ts';
 
 /** Sampling parameters with everything off. */
-export const PLAIN: Readonly<Required<SamplingParams>> = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  logitBias: {},
-  seed: 0,
-};
+export const PLAIN = NEUTRAL_SAMPLING;
 
 /** Seeded numbers in [0, 1) (mulberry32), so that cases are the same on every machine. */
 export function seededRandom(seed: number): () => number {
