@@ -16,6 +16,11 @@ export interface BackendCapabilities {
   logprobs: number;
   /** A bit mask over the vocabulary can restrict sampling. */
   grammarMask: boolean;
+  /**
+   * Tokens that one step can sample, all its rows together, when a row of it is sampled at each of its tokens: what there is for the
+   * verification of drafts. More than {@link BackendCapabilities.maxBatch}, or 0: rows with `sample: 'each'` are refused.
+   */
+  maxVerifyTokens: number;
 }
 
 export interface BackendInfo {
@@ -45,8 +50,14 @@ export interface StepRow {
    * may still be in flight.
    */
   input: readonly number[] | 'previous';
-  /** Sample a token after the last input token. False for all but the last chunk of a prefill. */
-  sample: boolean;
+  /**
+   * Sample a token after the last input token. False for all but the last chunk of a prefill.
+   *
+   * `'each'`: after every input token, as if the tokens before it were all there is: verifies drafts, with the latest known token and the
+   * drafts after it as input. Only with ids as input, without `isPrompt` and `mask`, and within `capabilities.maxVerifyTokens`. All input is
+   * appended; what turns out to be wrong goes by `truncate`. `'previous'` then means the row's last sampled token, until a truncation.
+   */
+  sample: boolean | 'each';
   /** True if input belongs to the prompt: it counts for the repetition penalty only, not for frequency and presence. */
   isPrompt: boolean;
   /**
@@ -56,14 +67,20 @@ export interface StepRow {
   mask?: Uint32Array<ArrayBuffer>;
 }
 
-export interface StepRowResult {
-  sequence: SequenceId;
-  /** Absent when the row did not ask for a sample. */
-  token?: number;
+/** A token that was sampled. */
+export interface SampledToken {
+  token: number;
   /** Natural log-probability of `token` at temperature 1 before penalties; absent unless asked for. */
   logprob?: number;
   /** Most likely first; absent unless asked for. */
   topLogprobs?: readonly TokenLogprob[];
+}
+
+/** The sampled token of a row, if it asked for one, or for one after each input token. */
+export interface StepRowResult extends Partial<SampledToken> {
+  sequence: SequenceId;
+  /** With `sample: 'each'`, and instead of `token`: what follows each input token, in order; penalties count the input up to there. */
+  tokens?: readonly SampledToken[];
 }
 
 export interface StepResult {
@@ -141,7 +158,8 @@ export interface Backend {
   /**
    * Runs one step. Steps run in the order of the calls; at most `capabilities.runAhead` may be pending. Each row appends its input
    * (and not the token it samples) to the sequence's KV. The sampled token of position p depends only on the sequence's
-   * tokens, its sampling parameters and its seed: not on the batch, on chunking or on run-ahead.
+   * tokens, its sampling parameters and its seed: not on the batch, on chunking, on run-ahead or on `'each'`. (Kernels for one row and
+   * for several may round differently, so a tie within that may fall the other way.)
    *
    * @throws TokenglassError `context-overflow`, `numeric-fault`, `device-lost`, `watchdog`
    */

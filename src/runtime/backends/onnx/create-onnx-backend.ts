@@ -227,6 +227,7 @@ function capabilitiesOf(session: OnnxSession, device?: GPUDevice): BackendCapabi
     kvExport: true,
     logprobs: MAX_TOP_LOGPROBS,
     grammarMask: true,
+    maxVerifyTokens: 0,
   };
 }
 

@@ -249,7 +249,7 @@ export class OnnxBackend implements Backend {
   ): Promise<StepRowResult> {
     const ids = row.input === 'previous' ? [sequence.previousToken()] : row.input;
     this.#cut(sequence);
-    const result = await this.#forward(ids, sequence, row.sample);
+    const result = await this.#forward(ids, sequence, row.sample !== false);
     timing.encodeMs += result.timing.encodeMs;
     timing.submitMs += result.timing.submitMs;
     timing.readbackMs += result.timing.readbackMs;

@@ -241,6 +241,7 @@ async function assemble(
         kvExport: true,
         logprobs: MAX_TOP_LOGPROBS,
         grammarMask: true,
+        maxVerifyTokens: 0,
       },
     },
     plan,

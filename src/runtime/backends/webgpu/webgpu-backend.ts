@@ -231,7 +231,7 @@ export class WebGpuBackend implements Backend {
         const sample: SampleRow = {
           slot,
           position: sequence.length,
-          sample: row.sample,
+          sample: row.sample !== false,
           ...(append !== undefined && { append }),
           masked: row.mask !== undefined,
         };
@@ -240,7 +240,7 @@ export class WebGpuBackend implements Backend {
         writer.setSample(samples.length, at - 1, sample);
         records.push(row.sample ? samples.length : undefined);
         samples.push(sample);
-        sequence.hasSampled ||= row.sample;
+        sequence.hasSampled ||= row.sample !== false;
       } else records.push(undefined);
     }
     const longest = Math.max(...contexts);

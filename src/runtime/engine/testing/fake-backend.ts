@@ -5,6 +5,7 @@ import type {
   BackendCapabilities,
   BackendInfo,
   BackendKv,
+  SampledToken,
   SequenceId,
   SequenceOptions,
   StepResult,
@@ -56,6 +57,7 @@ const CAPABILITIES: BackendCapabilities = {
   kvExport: false,
   logprobs: 3,
   grammarMask: false,
+  maxVerifyTokens: 0,
 };
 
 /** A Backend without a model: its tokens are a function of the tokens it was fed. Checks that the engine keeps to the contract. */
@@ -201,29 +203,40 @@ export class FakeBackend implements Backend {
 
   #run({ sequence: id, input, sample, isPrompt, mask }: StepRow): StepRowResult {
     const sequence = this.#sequence(id);
+    const each: SampledToken[] = [];
     const tokens = input === 'previous' ? [sequence.previous] : input;
     for (const token of tokens) {
       if (token === undefined) throw new TokenglassError('internal', 'Cannot take "previous": nothing was sampled');
       sequence.tokens.push(token);
       if (isPrompt) sequence.promptLength = sequence.tokens.length;
+      if (sample === 'each') each.push(this.#sample(sequence, mask));
     }
     if (sequence.tokens.length > this.info.model.contextTokens)
       throw new TokenglassError('context-overflow', 'Cannot step: the context is full');
-    if (!sample) return { sequence: id };
+    if (sample === 'each') return { sequence: id, tokens: each };
+    return sample ? { sequence: id, ...this.#sample(sequence, mask) } : { sequence: id };
+  }
+
+  #sample(sequence: FakeSequence, mask: StepRow['mask']): SampledToken {
     const token = allowed((this.#options.nextToken ?? hashedToken)(sequence, sequence.options), mask);
     sequence.previous = token;
     const { logprobs } = sequence.options;
-    if (logprobs === 0) return { sequence: id, token };
+    if (logprobs === 0) return { token };
     // Probabilities 1/2, 1/4, ...: the sampled token first, then its neighbours.
     const topLogprobs = Array.from({ length: logprobs }, (_, rank) => ({
       id: (token + rank) % BYTE_VOCAB_SIZE,
       logprob: -Math.LN2 * (rank + 1),
     }));
-    return { sequence: id, token, logprob: -Math.LN2, topLogprobs };
+    return { token, logprob: -Math.LN2, topLogprobs };
   }
 
   #checkStep(rows: readonly StepRow[]): void {
-    const { maxBatch, maxStepTokens, runAhead } = this.info.capabilities;
+    const { maxBatch, maxStepTokens, maxVerifyTokens, runAhead } = this.info.capabilities;
+    const verified = rows.filter(({ sample }) => sample === 'each');
+    const sampled = rows.reduce(
+      (sum, { input, sample }) => sum + (sample === 'each' ? input.length : sample ? 1 : 0),
+      0,
+    );
     const tokens = rows.reduce((sum, { input }) => sum + (input === 'previous' ? 1 : input.length), 0);
     const sequences = new Set(rows.map(({ sequence }) => sequence));
     const isKept =
@@ -232,6 +245,8 @@ export class FakeBackend implements Backend {
       sequences.size === rows.length &&
       tokens <= maxStepTokens &&
       rows.every(({ input }) => input.length > 0) &&
+      verified.every(({ input, isPrompt, mask }) => input !== 'previous' && !isPrompt && !mask) &&
+      (verified.length === 0 || sampled <= maxVerifyTokens) &&
       this.#pending.length < runAhead;
     if (!isKept)
       throw new TokenglassError(
