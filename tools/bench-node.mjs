@@ -29,7 +29,7 @@ async function bundle() {
 }
 
 /** @returns {Promise<{ report: object, table: string }>} */
-export async function benchInNode(asked, model, onProgress) {
+export async function benchInNode(asked, model, hooks) {
   if (asked.engines.some((name) => name !== 'webgpu' && name !== 'auto'))
     throw new Error('Cannot run in Node: only the engine webgpu does; leave out --engine, or leave out --runtime node');
   const { create, globals } = await import('webgpu');
@@ -43,9 +43,7 @@ export async function benchInNode(asked, model, onProgress) {
   const server = await serveFolder('models/tutor', { mounts: model.mounts });
   try {
     const bench = await bundle();
-    return await bench.benchInNode({ ...asked, model: model.url(server.url), tutorBaseUrl: server.url }, gpu, {
-      onProgress,
-    });
+    return await bench.benchInNode({ ...asked, model: model.url(server.url), tutorBaseUrl: server.url }, gpu, hooks);
   } finally {
     await server.close();
   }

@@ -103,9 +103,13 @@ async function benchWithoutBrowser() {
   const { asked, model } = await readOptions();
   const bar = progressBar();
   const command = commandLine();
-  const { report, table } = await benchInNode({ ...asked, command }, model, ({ sample: _, ...progress }) =>
-    bar.show(progress),
-  );
+  const cancelled = new AbortController();
+  onInterrupt(() => cancelled.abort());
+  const { report, table } = await benchInNode({ ...asked, command }, model, {
+    onProgress: ({ sample: _, ...progress }) => bar.show(progress),
+    signal: cancelled.signal,
+    keepWhenCut: true,
+  });
   bar.end();
   const json = `${JSON.stringify(report, null, 2)}\n`;
   if (options.json === '-') process.stdout.write(json);
@@ -118,10 +122,11 @@ async function bench() {
   const { asked, assertSlo, scenario, baseline, model } = await readOptions();
   const quiet = options.json === '-';
   const server = await serveFolder(await buildDemo(), { mounts: model.mounts });
-  const browser = await launchBrowser();
+  const browser = await launchBrowser({ handleSIGINT: false });
   try {
     const { page } = await openPage(browser, server.url);
     const bar = progressBar();
+    onInterrupt(() => page.evaluate(() => window.tokenglassCancel()));
     await page.exposeFunction('onBenchProgress', (progress, of) => bar.show(progress, of));
     await page.goto(`${server.url}bench/index.html`);
     const run = { ...asked, model: model.url(server.url), command: commandLine() };
@@ -149,6 +154,17 @@ async function bench() {
     await browser.close();
     await server.close();
   }
+}
+
+/** Ctrl+C ends the run and keeps what was measured; a second one ends everything. */
+function onInterrupt(cancel) {
+  let interrupted = false;
+  process.on('SIGINT', () => {
+    if (interrupted) process.exit(130);
+    interrupted = true;
+    console.error('\nCancelling; what was measured is kept. Press Ctrl+C again to end at once.');
+    void cancel();
+  });
 }
 
 /** Only what was on the command line: a scenario has defaults of its own. */

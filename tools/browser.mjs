@@ -4,13 +4,14 @@ import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './chromium.mj
 
 /**
  * Starts Chromium. `TOKENGLASS_GPU=hardware` leaves WebGPU to the machine's own GPU; the default is the software adapter, which every
- * machine has.
+ * machine has. With `handleSIGINT: false` the caller ends the browser at Ctrl+C.
  */
-export async function launchBrowser({ headless = true } = {}) {
+export async function launchBrowser({ headless = true, handleSIGINT = true } = {}) {
   const hardware = process.env.TOKENGLASS_GPU === 'hardware';
   return chromium.launch({
     executablePath: ensureChromium(),
     headless,
+    handleSIGINT,
     args: [
       ...(headless ? ['--headless=new'] : []),
       ...BASE_FLAGS,

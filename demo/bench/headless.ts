@@ -34,6 +34,8 @@ declare global {
       wishes?: HeadlessWishes,
       onProgress?: (progress: Omit<ExperimentProgress, 'sample'>) => void,
     ) => Promise<HeadlessResult>;
+    /** Ends the run of `tokenglassBench` that is under way; what was measured until then is its report. */
+    tokenglassCancel: () => void;
     /** What the command line calls for `--scenario`. */
     tokenglassScenario: typeof runScenario;
   }
@@ -42,9 +44,14 @@ declare global {
 /** Offers the page to a program that drives it. @param drawCharts gives the charts of a report as a PNG in base64 */
 export function offerHeadless(drawCharts: (report: Report) => Promise<string>): void {
   window.tokenglassScenario = runScenario;
+  let running: AbortController | undefined;
+  window.tokenglassCancel = () => running?.abort();
   window.tokenglassBench = async (options, wishes = {}, onProgress) => {
+    running = new AbortController();
     const baseline = wishes.baseline === undefined ? undefined : loadReport(wishes.baseline);
     const report = await runBench(options, {
+      signal: running.signal,
+      keepWhenCut: true,
       // Samples are in the report; a progress bar needs none.
       onProgress: onProgress && (({ sample: _, ...progress }) => onProgress(progress)),
     });

@@ -92,6 +92,7 @@ export class Lab {
         { ...asked, command: this.address },
         {
           signal: running.controller.signal,
+          keepWhenCut: true,
           gate: running.gate,
           onLoad: (load) => {
             state.load = load;
@@ -100,10 +101,10 @@ export class Lab {
           onProgress: (progress) => this.#onProgress(running, progress, asked.workload.slo),
         },
       );
-      state.status = 'Done';
+      state.status = running.controller.signal.aborted ? 'Cancelled; what was measured until then is kept' : 'Done';
       return state.report;
     } catch (error) {
-      if (running.controller.signal.aborted) state.status = 'Cancelled; nothing was kept';
+      if (running.controller.signal.aborted) state.status = 'Cancelled before anything was measured';
       else this.#fail(error);
       return undefined;
     } finally {

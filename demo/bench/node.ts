@@ -35,7 +35,10 @@ export async function benchInNode(
     const { runs, ...found } = await runExperiment([engine], options, hooks);
     const { outputLength } = options.workload;
     const maxTokens = outputLength.kind === 'fixed' ? outputLength.tokens : 64;
-    const calls = counter && (await measureGpuCalls(engine, { prompt: 'The', maxTokens, ignoreEos: true }, counter));
+    const calls =
+      counter &&
+      !hooks.signal?.aborted &&
+      (await measureGpuCalls(engine, { prompt: 'The', maxTokens, ignoreEos: true }, counter));
     const counted = calls ? runs.map((run) => ({ ...run, gpuCallsPerToken: calls })) : runs;
     const report = await makeReport(counted, { version: __TOKENGLASS_VERSION__, command: options.command, ...found });
     return { report, table: reportTable(report) };

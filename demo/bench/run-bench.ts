@@ -37,7 +37,8 @@ export async function runBench(options: BenchOptions, hooks: BenchHooks = {}): P
     for (const engine of options.engines) engines.push(await load(options.model, engine, !counter, hooks));
     const watch = (): (() => ReturnType<ReturnType<typeof watchPage>>) => watchPage(awake);
     const { runs, ...found } = await runExperiment(engines, options, { ...hooks, watch });
-    const counted = counter ? await addCalls(runs, engines, workload.outputLength, counter) : runs;
+    const counted =
+      counter && !hooks.signal?.aborted ? await addCalls(runs, engines, workload.outputLength, counter) : runs;
     return await makeReport(counted, { version: __TOKENGLASS_VERSION__, command, ...found });
   } finally {
     counter?.uninstall();

@@ -47,6 +47,62 @@ describe('runExperiment', () => {
     expect(await makeReport(runs, { version: '0', inTurns })).not.to.have.property('ratios');
   });
 
+  it('runExperiment: one that is cancelled keeps what was measured, where that is asked for, and says so', async () => {
+    const controller = new AbortController();
+    const { runs } = await runExperiment(
+      engines(1, 2),
+      { workload: simulatedWorkload({ stop: { requests: 40 } }) },
+      {
+        timer,
+        signal: controller.signal,
+        keepWhenCut: true,
+        onProgress: ({ done }) => done === 7 && controller.abort(),
+      },
+    );
+    expect(runs.map(({ requests }) => requests.completed)).to.deep.equal([4, 3]);
+    for (const { notes } of runs) expect(notes.map(({ code }) => code)).to.include('cut-short');
+    expect(reportProblems(await makeReport(runs, { version: '0' }))).to.deep.equal([]);
+  });
+
+  it('runExperiment: a load that is cut short ends its window there, and a sweep keeps the points before', async () => {
+    const controller = new AbortController();
+    const found = await runExperiment(
+      engines(1),
+      {
+        workload: simulatedWorkload({
+          arrivals: { process: 'constant', ratePerSecond: 0.5 },
+          stop: { durationMs: 60_000 },
+        }),
+        sweep: { over: 'rate', values: [0.5, 0.8] },
+      },
+      {
+        timer,
+        signal: controller.signal,
+        keepWhenCut: true,
+        onProgress: ({ runsDone, elapsedMs }) => runsDone === 1 && elapsedMs > 20_000 && controller.abort(),
+      },
+    );
+    expect(found.sweeps[0]!.points).to.deep.equal([{ value: 0.5, run: 0 }]);
+    const [whole, cut] = found.runs;
+    expect(whole!.notes.map(({ code }) => code)).not.to.include('cut-short');
+    expect(cut!.durationMs).to.be.within(20_000, 22_500);
+    expect(cut!.requests.completed).to.be.within(15, 17);
+  });
+
+  it('runExperiment: cancelled before anything was measured, or without being asked to keep, it rejects', async () => {
+    const early = AbortSignal.abort();
+    const workload = simulatedWorkload({ stop: { requests: 9 } });
+    const rejected = async (hooks: { signal: AbortSignal; keepWhenCut?: boolean; onProgress?: () => void }) =>
+      runExperiment(engines(1), { workload }, { timer, ...hooks }).then(
+        () => 'kept',
+        (error: Error) => error.name,
+      );
+    expect(await rejected({ signal: early, keepWhenCut: true })).to.equal('AbortError');
+    const late = new AbortController();
+    const hooks = { signal: late.signal, onProgress: () => late.abort() };
+    expect(await rejected(hooks)).to.equal('AbortError');
+  });
+
   it('runExperiment: a sweep over users finds the knee of the curve, and reports how far it is', async () => {
     const progress: ExperimentProgress[] = [];
     const { runs, sweeps } = await runExperiment(

@@ -29,6 +29,8 @@ export interface ExperimentProgress extends Progress {
 export interface ExperimentHooks extends EngineRunOptions {
   onProgress?: ((progress: ExperimentProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
+  /** Once `signal` is aborted, resolve to what was measured so far, if anything was; a note in the run says so. @default false: reject */
+  keepWhenCut?: boolean | undefined;
   /** Called before each run (of each engine, if they take no turns); what it returns is asked after the run for what happened meanwhile. */
   watch?: (() => () => readonly Note[] | Promise<readonly Note[]>) | undefined;
 }
@@ -46,29 +48,48 @@ const ONE_AFTER_ANOTHER: Note = {
     'The engines ran one after another, not in turns, as several requests were under way at once: a drift of the machine meets them differently.',
 };
 
-/** Runs the experiment on engines that are loaded. @throws RangeError in words for one that makes no sense; AbortError */
+/**
+ * Runs the experiment on engines that are loaded.
+ * @throws RangeError in words for one that makes no sense; AbortError once the signal is aborted (but see `keepWhenCut`)
+ */
 export async function runExperiment(
   engines: readonly Engine[],
   experiment: Experiment,
   hooks: ExperimentHooks = {},
 ): Promise<ExperimentResult> {
   checkExperiment(experiment);
-  const lab = new Lab(hooks);
   const { workload, sweep, search } = experiment;
-  if (!sweep && !search && engines.length > 1 && isOneUser(workload)) {
-    await lab.runInTurns(engines, workload);
-    return { runs: lab.runs, sweeps: [], searches: [], inTurns: true };
+  const inTurns = !sweep && !search && isOneUser(workload);
+  const lab = new Lab(hooks);
+  const found: ExperimentResult = {
+    runs: lab.runs,
+    sweeps: [],
+    searches: [],
+    inTurns: inTurns || engines.length === 1,
+  };
+  try {
+    if (inTurns && engines.length > 1) await lab.runInTurns(engines, workload);
+    else await runOneByOne(lab, engines, experiment, found);
+  } catch (error) {
+    if (!hooks.keepWhenCut || !hooks.signal?.aborted || lab.runs.length === 0) throw error;
   }
-  const sweeps: Sweep[] = [];
-  const searches: CapacitySearch[] = [];
+  found.sweeps = found.sweeps.filter(({ points }) => points.length > 0);
+  return found;
+}
+
+async function runOneByOne(
+  lab: Lab,
+  engines: readonly Engine[],
+  { workload, sweep, search }: Experiment,
+  { sweeps, searches }: ExperimentResult,
+): Promise<void> {
   lab.notes = engines.length > 1 ? [ONE_AFTER_ANOTHER] : [];
   lab.runsOf = search ? undefined : engines.length * (sweep?.values.length ?? 1);
   for (const engine of engines) {
     if (search) searches.push(await findCapacity(lab, engine, workload, search));
-    else if (sweep) sweeps.push(await sweepLoad(lab, engine, workload, sweep));
+    else if (sweep) await sweepLoad(lab, engine, workload, sweep, sweeps);
     else await lab.run(engine, workload);
   }
-  return { runs: lab.runs, sweeps, searches, inTurns: engines.length === 1 };
 }
 
 /** @throws RangeError in words */
@@ -98,12 +119,19 @@ class Lab {
     try {
       await running.run(this.#sessionHooks(label));
     } catch (error) {
-      await unwatch?.();
+      this.#keepCut([running], (await unwatch?.()) ?? []);
       throw error;
     }
     const run = running.result([...this.notes, ...((await unwatch?.()) ?? [])]);
     this.runs.push(run);
     return run;
+  }
+
+  /** Of runs that were cancelled, those that have something to tell; one that failed otherwise leaves nothing. */
+  #keepCut(running: readonly EngineRun[], notes: readonly Note[]): void {
+    if (!this.#hooks.keepWhenCut || !this.#hooks.signal?.aborted) return;
+    for (const run of running) run.cut();
+    this.runs.push(...running.filter((run) => run.hasMeasured).map((run) => run.result([...this.notes, ...notes])));
   }
 
   async runInTurns(engines: readonly Engine[], workload: Workload): Promise<void> {
@@ -120,7 +148,7 @@ class Lab {
         },
       });
     } catch (error) {
-      await unwatch?.();
+      this.#keepCut(running, (await unwatch?.()) ?? []);
       throw error;
     }
     const notes = (await unwatch?.()) ?? [];
@@ -149,11 +177,15 @@ async function sweepLoad(
   engine: Engine,
   workload: Workload,
   { over, values }: NonNullable<Experiment['sweep']>,
-): Promise<Sweep> {
+  sweeps: Sweep[],
+): Promise<void> {
   const points: { value: number; run: number }[] = [];
+  const sweep: Sweep = { engine: engine.info.engine, over, points };
+  sweeps.push(sweep); // before its end, so that the points of one that is cut short are kept
   for (const value of [...values].sort((a, b) => a - b)) {
-    points.push({ value, run: lab.runs.length });
+    const run = lab.runs.length;
     await lab.run(engine, withLoad(workload, over, value), over === 'users' ? `${value} users` : `${value} req/s`);
+    points.push({ value, run });
   }
   const knee = findKnee(
     points.map(({ value, run }) => {
@@ -161,7 +193,7 @@ async function sweepLoad(
       return { value, tokensPerSecond: figures.systemTokensPerSecond, latencyMs: figures.e2eMs?.p95 };
     }),
   );
-  return { engine: engine.info.engine, over, points, ...(knee !== undefined && { knee }) };
+  if (knee !== undefined) sweep.knee = knee;
 }
 
 /** Requests of the run that gives the first guess: one user, so that nothing waits. */

@@ -30,6 +30,8 @@ export class EngineRun {
   /** The window of the rates, where the plan says it. */
   #plannedEndMs: number | undefined;
   #leftOffMs: number | undefined;
+  /** Requests that were under way when the run was cut short; absent if it was not. */
+  #cutOff: number | undefined;
   #conversation: { number: number; turn: number; spoken: Spoken | undefined } | undefined;
   #sent = 0;
 
@@ -100,6 +102,18 @@ export class EngineRun {
     this.#leftOffMs = session.nowMs();
   }
 
+  /** Whether any measured request was completed, so that a run that was cut short is worth keeping. */
+  get hasMeasured(): boolean {
+    return this.#session.recorder.steady.length > 0;
+  }
+
+  /** The run was cancelled: the measured part ends here, and {@link result} says so. What was under way is in no figure. */
+  cut(): void {
+    const { elapsedMs, underWay } = this.#session;
+    this.#cutOff = underWay;
+    if (this.#plannedEndMs !== undefined) this.#plannedEndMs = Math.min(this.#plannedEndMs, elapsedMs);
+  }
+
   /** @param notes more that a reader has to know, of the page or the machine */
   result(notes: readonly Note[] = []): Run {
     const { recorder, workload, engine, mostUnderWay, steadyFromMs = 0 } = this.#session;
@@ -122,7 +136,7 @@ export class EngineRun {
       samples: [...recorder.samples].sort((a, b) => a.calledMs - b.calledMs || a.index - b.index),
     };
     const { clamped } = this.#session.source;
-    const seen = { clamped, pausedMs: this.#session.gate.totalMs, gaveUp: recorder.isHopeless };
+    const seen = { clamped, pausedMs: this.#session.gate.totalMs, gaveUp: recorder.isHopeless, cutOff: this.#cutOff };
     return { ...run, notes: [...notes, ...notesOf(run, seen)] };
   }
 

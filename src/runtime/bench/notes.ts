@@ -10,6 +10,8 @@ export interface Seen {
   clamped: number;
   pausedMs: number;
   gaveUp: boolean;
+  /** Requests under way when the run was cut short; absent if it ran to its end. */
+  cutOff?: number | undefined;
 }
 
 /** The notes of several runs as sentences: each kind once, with how many of the runs it was seen in. */
@@ -35,12 +37,13 @@ const percent = (share: number): string => `${Math.round(share * 100)} %`;
 const DRIFT = { ratio: 1.1, p: 0.01 };
 
 /** What a reader has to know before believing the figures. */
-export function notesOf(run: Judged, { clamped, pausedMs, gaveUp }: Seen): Note[] {
+export function notesOf(run: Judged, { clamped, pausedMs, gaveUp, cutOff }: Seen): Note[] {
   const steady = run.samples.filter(({ warmUp, coolDown }) => !warmUp && !coolDown);
   const notes: (Note | undefined)[] = [
     gaveUp
       ? { code: 'gave-up', message: 'The run gave up after ten requests had failed one after another.' }
       : undefined,
+    cutOff === undefined ? undefined : cutNote(cutOff),
     run.conditions.adapter?.isFallback
       ? {
           code: 'software-adapter',
@@ -66,6 +69,16 @@ export function notesOf(run: Judged, { clamped, pausedMs, gaveUp }: Seen): Note[
       : undefined,
   ];
   return notes.filter((note) => note !== undefined);
+}
+
+/** What was under way is the slow part of it, as a rule. */
+function cutNote(cutOff: number): Note {
+  const lost = cutOff === 1 ? 'the request' : `the ${cutOff} requests`;
+  const left = cutOff === 0 ? '' : `; ${lost} under way then ${cutOff === 1 ? 'is' : 'are'} left out`;
+  return {
+    code: 'cut-short',
+    message: `The run was cancelled before its end, so it holds less than was asked for${left}.`,
+  };
 }
 
 function hiddenNote(steady: readonly Sample[]): Note | undefined {

@@ -97,6 +97,7 @@ export interface Note {
     | 'dispatch-late'
     | 'few-samples'
     | 'gave-up'
+    | 'cut-short'
     | 'hidden-tab'
     | 'noisy-machine'
     | 'no-wake-lock'

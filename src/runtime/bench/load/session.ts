@@ -81,6 +81,11 @@ export class Session {
     return this.steadyFromMs === undefined ? 0 : this.nowMs() - this.steadyFromMs;
   }
 
+  /** Requests that have no end yet. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
   takeConversation(): number {
     return this.#nextConversation++;
   }
