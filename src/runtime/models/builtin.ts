@@ -28,7 +28,6 @@ export function createBuiltInSource(baseUrl?: string | URL): ModelSource {
     id: 'tutor',
     kind: 'built-in',
     // async, so that an unknown path rejects
-     
     async open(path, options) {
       const url = Object.hasOwn(TUTOR_FILES, path) ? TUTOR_FILES[path]!() : undefined;
       if (!url) {

@@ -32,8 +32,7 @@ export function createFileSource(files: readonly (File | NamedFile)[]): FileSour
     id,
     kind: 'file',
     paths,
-    // async, so that an unknown path rejects
-    // eslint-disable-next-line @typescript-eslint/require-await
+    // eslint-disable-next-line @typescript-eslint/require-await -- async, so that an unknown path rejects
     async open(path, { start = 0, end, signal } = {}) {
       if (signal?.aborted) throw abortError(signal);
       const file = byPath.get(findPath(paths, path, id))!;

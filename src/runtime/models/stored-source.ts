@@ -3,6 +3,7 @@ import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { ChunkWriter } from './download/chunk-writer.ts';
 import { checksumOf } from './download/digest.ts';
 import { fetchPart } from './download/fetch-part.ts';
+import { openLively } from './download/open-lively.ts';
 import { openResumable, type ResumableFile } from './download/resumable-file.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './download/retry.ts';
 import { streamFrom } from './download/stream-from.ts';
@@ -98,11 +99,9 @@ class StoredFiles {
         session.end();
         session.progress.drop();
         const both = [signal, this.#options.signal].filter((each) => each !== undefined);
-        return await this.#source.open(path, {
-          start,
-          ...(end !== undefined && { end }),
-          ...(both.length > 0 && { signal: AbortSignal.any(both) }),
-        });
+        const part = { start, ...(end !== undefined && { end }) };
+        const ends = both.length > 0 && { signal: AbortSignal.any(both) };
+        return await openLively(this.#source, path, { ...part, ...ends }, this.#retry);
       }
       await this.#refuseAbsent(path, row);
       return await this.#download(session, row);

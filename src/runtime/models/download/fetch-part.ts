@@ -1,5 +1,6 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { ModelSource } from '../source.ts';
+import { openLively } from './open-lively.ts';
 import { retryDelay, type RetryPolicy } from './retry.ts';
 
 export interface FetchPartOptions {
@@ -28,10 +29,11 @@ export async function fetchPart(source: ModelSource, path: string, options: Fetc
 async function fetchOnce(
   source: ModelSource,
   path: string,
-  { start, end, etag, signal }: FetchPartOptions,
+  { start, end, etag, signal, retry }: FetchPartOptions,
 ): Promise<Uint8Array> {
   const condition = etag === undefined ? {} : { ifRange: etag };
-  const { stream } = await source.open(path, { start, end, signal, cache: 'no-store', ...condition });
+  const part = { start, end, signal, cache: 'no-store', ...condition } as const;
+  const { stream } = await openLively(source, path, part, retry);
   const bytes = new Uint8Array(end - start);
   let at = 0;
   for await (const piece of stream) {

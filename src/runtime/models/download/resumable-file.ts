@@ -1,6 +1,7 @@
 import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
 import type { ModelSource, OpenedFile } from '../source.ts';
 import { isSameVersion } from '../url-source.ts';
+import { openLively } from './open-lively.ts';
 import { retryDelay, type RetryPolicy } from './retry.ts';
 
 export interface ResumeOptions {
@@ -80,7 +81,8 @@ async function openWithRetry(
   for (let failures = failuresBefore + 1; ; failures++) {
     try {
       const condition = etag !== undefined && start > 0 && { ifRange: etag };
-      return await source.open(path, { signal, cache: 'no-store', ...(start > 0 && { start }), ...condition });
+      const part = { signal, cache: 'no-store', ...(start > 0 && { start }), ...condition } as const;
+      return await openLively(source, path, part, retry);
     } catch (error) {
       // The file is shorter than what is here of it: it is another one.
       if (start > 0 && isTokenglassError(error) && error.details['status'] === 416) {

@@ -10,18 +10,27 @@ export interface RetryPolicy {
   maxFailures: number;
   /** Longest wait that a server may ask for (`Retry-After`); beyond, the download fails at once. */
   maxRetryAfterMs: number;
+  /** A connection that sends nothing for so long is given up and taken up anew; `Infinity` waits for ever. */
+  stallMs: number;
   /** Waits, or less if the network comes back meanwhile. @throws AbortError */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Calls back once `ms` have passed, unless the returned function is called before. */
+  after: (ms: number, then: () => void) => () => void;
   /** From 0 to 1: spreads the waits of many visitors. */
   random: () => number;
 }
 
-/** About a minute and a half without a byte until a download fails. */
+/** About a minute and a half without a byte until a download fails; more where connections are silent rather than refused. */
 export const DEFAULT_RETRY: RetryPolicy = {
   firstDelayMs: 500,
   maxDelayMs: 30_000,
   maxFailures: 9,
   maxRetryAfterMs: 120_000,
+  stallMs: 30_000,
+  after: (ms, then) => {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  },
   sleep: sleepOrOnline,
   random: Math.random,
 };

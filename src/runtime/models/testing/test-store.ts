@@ -26,11 +26,12 @@ function destroy(store: ModelStore, name: string): Promise<void> {
   });
 }
 
-/** Waits for nothing, and notes what would have been waited for. */
+/** Waits for nothing, and notes what would have been waited for; a network is never too silent. */
 export function instantRetry(): Partial<RetryPolicy> & { waitedMs: number[] } {
   const waitedMs: number[] = [];
   return {
     waitedMs,
+    stallMs: Infinity,
     random: () => 1,
     sleep: (ms) => {
       waitedMs.push(ms);
