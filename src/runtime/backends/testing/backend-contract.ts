@@ -3,6 +3,7 @@ import type { SamplingParams } from '../../../shared/generation.ts';
 import type { Backend } from '../backend.ts';
 import { describeLifetime } from './backend-lifetime.ts';
 import { continueSequence, runTokens, sequenceOptions } from './run-tokens.ts';
+import { describeVerification } from './verify-contract.ts';
 
 /** What the suite feeds to a backend. */
 export interface BackendContractOptions {
@@ -209,6 +210,8 @@ export function backendContract(name: string, make: () => Promise<Backend>, opti
         .to.throw()
         .with.property('code', 'unsupported');
     });
+
+    describeVerification({ shared: () => backend, prompt, other, count });
 
     describeLifetime({
       make,

@@ -5,6 +5,6 @@ import { bytesOf } from './byte-tokenizer.ts';
 for (const completion of ['immediate', 'task'] as const)
   backendContract(
     `fake, run-ahead 3, ${completion}`,
-    () => Promise.resolve(new FakeBackend({ capabilities: { runAhead: 3 }, completion })),
+    () => Promise.resolve(new FakeBackend({ capabilities: { runAhead: 3, maxVerifyTokens: 8 }, completion })),
     { promptTokens: bytesOf('What is TTFT?') },
   );
