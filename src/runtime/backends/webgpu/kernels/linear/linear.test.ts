@@ -6,13 +6,19 @@ import type { WeightFormat } from '../formats/formats.ts';
 import { KernelCompiler } from '../pipeline.ts';
 import { bindLinear, defaultLinearTile, linearKernel, type LinearSpec } from './linear.ts';
 
+/** Largest finite number of f16. */
+const F16_MAX = 65_504;
 const TOLERANCE = { rtol: 2e-5, atol: 2e-4 };
 
 /** Inputs that are there or not as the spec says, the same for GPU and CPU. */
-function inputs(spec: LinearSpec, rows: number) {
+function inputs(spec: LinearSpec, rows: number, mean = 0) {
   const padded = (seed: number, scale: number) => {
     const vector = new Float32Array(rows * spec.xStride);
-    for (let row = 0; row < rows; row++) vector.set(seededVector(seed + row, spec.cols, scale), row * spec.xStride);
+    for (let row = 0; row < rows; row++)
+      vector.set(
+        seededVector(seed + row, spec.cols, scale).map((value) => value + mean),
+        row * spec.xStride,
+      );
     return vector;
   };
   const gain = new Float32Array(spec.xStride);
@@ -77,14 +83,14 @@ function reference(
 /** Without a tile: the default one of the device. */
 type ShapeSpec = Omit<LinearSpec, 'tile'> & Partial<Pick<LinearSpec, 'tile'>>;
 
-async function check(gpu: GpuContext, shape: ShapeSpec, rows = shape.m): Promise<void> {
+async function check(gpu: GpuContext, shape: ShapeSpec, rows = shape.m, mean = 0): Promise<Float32Array> {
   const { device, memory } = gpu;
   const { format, m } = shape;
   const tile = shape.tile ?? defaultLinearTile(format, shape.rows, shape.cols, m, gpu.abilities);
   const spec: LinearSpec = { ...shape, tile };
   const gather = spec.gatherAt === undefined ? [] : Array.from({ length: rows }, (_, m) => rows - 1 - m);
   const matrix = testMatrix(memory, spec.format, spec.rows, spec.cols, 1);
-  const given = inputs(spec, rows);
+  const given = inputs(spec, rows, mean);
   const buffer = (label: string, data: Float32Array | Uint32Array) => memory.create(label, data.byteLength, { data });
   const y = buffer('y', given.y);
   const xOut = buffer('x out', new Float32Array(given.x.length));
@@ -108,8 +114,10 @@ async function check(gpu: GpuContext, shape: ShapeSpec, rows = shape.m): Promise
   runDispatches(device, [dispatch]);
   const expected = reference(spec, matrix.values, given, rows, gather);
   const name = JSON.stringify(spec);
-  expect(farthest(await readFloats(device, y), expected.y, TOLERANCE), name).to.equal(undefined);
+  const actual = await readFloats(device, y);
+  expect(farthest(actual, expected.y, TOLERANCE), name).to.equal(undefined);
   if (spec.xOut) expect(farthest(await readFloats(device, xOut), expected.xOut, TOLERANCE), name).to.equal(undefined);
+  return actual;
 }
 
 const spec = (
@@ -207,7 +215,11 @@ for (const { name, options, hardware } of VARIANTS) {
 
     it('linear: sums over 8192 columns that overflow f16 stay finite', () =>
       onDevice(async (gpu) => {
-        await check(gpu, spec('int8', 8, 8192, 1));
+        // int4m: weights of 0 and above, and here inputs too, so that nothing cancels out.
+        for (const m of [1, 2]) {
+          const sums = await check(gpu, spec('int4m', 8, 8192, m), m, 40);
+          expect(Math.min(...sums.subarray(0, 8))).to.be.greaterThan(2 * F16_MAX);
+        }
       }));
   });
 }

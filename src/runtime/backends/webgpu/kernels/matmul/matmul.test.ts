@@ -5,10 +5,16 @@ import { testMatrix } from '../../testing/matrix.ts';
 import { KernelCompiler } from '../pipeline.ts';
 import { bindMatmul, matmulKernel, type MatmulSpec } from './matmul.ts';
 
+/** Largest finite number of f16. */
+const F16_MAX = 65_504;
 const TOLERANCE = { rtol: 2e-5, atol: 5e-4 };
 
 /** Rows are 3 more than a tile, and what lies beyond them must stay as it was. */
-async function check(gpu: GpuContext, shape: Partial<MatmulSpec> & Pick<MatmulSpec, 'format' | 'rows' | 'cols'>) {
+async function check(
+  gpu: GpuContext,
+  shape: Partial<MatmulSpec> & Pick<MatmulSpec, 'format' | 'rows' | 'cols'>,
+  mean = 0,
+): Promise<Float32Array> {
   const { device, memory } = gpu;
   const { rows, cols } = shape;
   const outputs = shape.gated ? rows / 2 : rows;
@@ -23,7 +29,11 @@ async function check(gpu: GpuContext, shape: Partial<MatmulSpec> & Pick<MatmulSp
   const room = 2 * spec.tileRows;
   const { device: matrix, values: w } = testMatrix(memory, spec.format, rows, cols, 1);
   const x = new Float32Array(room * spec.xStride);
-  for (let m = 0; m < room; m++) x.set(seededVector(m + 9, cols), m * spec.xStride);
+  for (let m = 0; m < room; m++)
+    x.set(
+      seededVector(m + 9, cols).map((value) => value + mean),
+      m * spec.xStride,
+    );
   const bias = seededVector(4, outputs + yOffset);
   const before = seededVector(5, room * spec.yStride);
   const buffer = (label: string, data: Float32Array | Uint32Array) => memory.create(label, data.byteLength, { data });
@@ -51,7 +61,9 @@ async function check(gpu: GpuContext, shape: Partial<MatmulSpec> & Pick<MatmulSp
       expected[to] = spec.residual ? expected[to]! + value : value;
     }
   }
-  expect(farthest(await readFloats(device, y), expected, TOLERANCE), JSON.stringify(spec)).to.equal(undefined);
+  const actual = await readFloats(device, y);
+  expect(farthest(actual, expected, TOLERANCE), JSON.stringify(spec)).to.equal(undefined);
+  return actual.subarray(0, tokens * spec.yStride);
 }
 
 describe('matmul kernel', function () {
@@ -71,6 +83,15 @@ describe('matmul kernel', function () {
       await check(gpu, { format: 'int4', rows: 2 * 43, cols: 64, gated: 'silu' });
     }));
 
+  it('matmul: sums over 8192 columns that overflow f16 stay finite', () =>
+    onDevice(async (gpu) => {
+      // int4m: weights of 0 and above, and inputs too, so that nothing cancels out.
+      const sums = await check(gpu, { format: 'int4m', rows: 8, cols: 8192 }, 40);
+      expect(Math.min(...sums)).to.be.greaterThan(2 * F16_MAX);
+    }));
+
   it('matmul: tiles of 64 rows give the same', () =>
-    onDevice((gpu) => check(gpu, { format: 'int4', rows: 130, cols: 64, tileRows: 64 })));
+    onDevice(async (gpu) => {
+      await check(gpu, { format: 'int4', rows: 130, cols: 64, tileRows: 64 });
+    }));
 });
