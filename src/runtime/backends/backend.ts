@@ -174,6 +174,14 @@ export interface Backend {
   /** Tokens whose KV the sequence holds, steps in flight included. */
   sequenceLength(sequence: SequenceId): number;
 
+  /**
+   * Sets KV aside for `tokens` more of a sequence (from its length on, what is set aside already included), giving up kept blocks if need be;
+   * false, with nothing set aside, where others leave no room for it. A step within what is set aside never lacks KV; a step beyond it may
+   * reject with `context-overflow` before anything is done. Alone, a sequence always finds room for a whole context.
+   * @throws RangeError for a sequence that is not open, or past the context
+   */
+  reserveKv(sequence: SequenceId, tokens: number): boolean;
+
   /** Keeping and giving back KV by block; absent where `capabilities.kvExport` is false. */
   readonly kv?: BackendKv;
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Backend, StepRow } from '../backend.ts';
+import { describeKvRoom } from './kv-room-contract.ts';
 import { continueSequence, runTokens, sequenceOptions } from './run-tokens.ts';
 
 /** Rounds in which a backend that does not give KV back should run out of it. */
@@ -21,6 +22,8 @@ export function describeLifetime({
   greedy: () => readonly number[];
   fillsContext: boolean;
 }): void {
+  describeKvRoom({ shared, prompt, greedy });
+
   it('closeSequence: gives KV back, ignores unknown ids, and ids are not used again', async () => {
     const backend = shared();
     const seen = new Set<number>();

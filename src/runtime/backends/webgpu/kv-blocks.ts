@@ -18,9 +18,15 @@ export class KvBlocks {
     return this.#free.length;
   }
 
+  /** Sees to it that `count` blocks are free, giving up what is only kept for later; false where that does not suffice. */
+  makeRoom(count: number): boolean {
+    while (this.#free.length < count && this.onExhausted?.());
+    return this.#free.length >= count;
+  }
+
   /** @throws TokenglassError `context-overflow` when the pool is used up */
   take(): number {
-    while (this.#free.length === 0 && this.onExhausted?.());
+    this.makeRoom(1);
     const block = this.#free.pop();
     if (block === undefined) {
       const kvTokens = this.#users.length * KV_BLOCK;

@@ -88,6 +88,21 @@ export class Sequences {
     while (sequence.blocks.length * KV_BLOCK < length) this.#append(sequence, this.#blocks.take());
   }
 
+  /** {@link reserve} if there is room; false, and nothing was changed, if others leave none. @throws RangeError past the context */
+  tryReserve(sequence: Sequence, tokens: number): boolean {
+    const length = sequence.length + tokens;
+    if (!(Number.isInteger(tokens) && tokens >= 0 && length <= this.#contextTokens))
+      throw new RangeError(
+        `Cannot set aside ${tokens} tokens of KV: the sequence has ${sequence.length} of ${this.#contextTokens}`,
+      );
+    const copies = this.#sharedLastBlock(sequence) === undefined ? 0 : 1;
+    const missing = Math.ceil(length / KV_BLOCK) - sequence.blocks.length;
+    if (tokens === 0) return true;
+    if (!this.#blocks.makeRoom(Math.max(0, missing) + copies)) return false;
+    this.reserve(sequence, tokens);
+    return true;
+  }
+
   /**
    * Gives an empty sequence whole blocks that others use too, and `more` new ones after them, whose content the caller writes. It then
    * has as many tokens as fit in all of them. @returns the new blocks
@@ -123,14 +138,20 @@ export class Sequences {
 
   /** After a truncation into a block that others use, the next tokens go to a copy of it. */
   #ownLastBlock(sequence: Sequence): void {
+    const shared = this.#sharedLastBlock(sequence);
+    if (shared === undefined) return;
     const index = Math.floor(sequence.length / KV_BLOCK);
-    const shared = sequence.blocks[index];
-    if (shared === undefined || !this.#blocks.isShared(shared)) return;
     const own = this.#blocks.take();
     this.#copyBlock(shared, own);
     sequence.blocks[index] = own;
     this.#writer.setBlock(sequence.slot, index, own);
     this.#blocks.give([shared]);
+  }
+
+  /** The block that the next token goes to, if others use it too. */
+  #sharedLastBlock(sequence: Sequence): number | undefined {
+    const block = sequence.blocks[Math.floor(sequence.length / KV_BLOCK)];
+    return block !== undefined && this.#blocks.isShared(block) ? block : undefined;
   }
 
   /** Forgets tokens from `length` on. @throws RangeError above the current length */

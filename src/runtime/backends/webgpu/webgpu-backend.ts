@@ -5,6 +5,7 @@ import type {
   Backend,
   BackendInfo,
   BackendKv,
+  SampledToken,
   SequenceId,
   SequenceOptions,
   StepResult,
@@ -48,7 +49,7 @@ export interface WebGpuParts {
 /** A step on its way: what is needed to make a result of what comes back. */
 interface StepInFlight {
   rows: readonly StepRow[];
-  /** Index of each row's record; undefined where nothing was sampled. */
+  /** Index of each row's record, the first one of a row with several; undefined where nothing was sampled. */
   records: readonly (number | undefined)[];
   logprobs: readonly number[];
   trace: StepTrace;
@@ -124,6 +125,12 @@ export class WebGpuBackend implements Backend {
 
   sequenceLength(sequence: SequenceId): number {
     return this.#parts.sequences.get(sequence).length;
+  }
+
+  reserveKv(sequence: SequenceId, tokens: number): boolean {
+    this.#check();
+    const { sequences } = this.#parts;
+    return sequences.tryReserve(sequences.get(sequence), tokens);
   }
 
   async step(rows: readonly StepRow[]): Promise<StepResult> {
@@ -223,9 +230,20 @@ export class WebGpuBackend implements Backend {
         for (let i = 0; i < count; i += tileRows) writer.setTile(tiles++, at + i, Math.min(tileRows, count - i));
       }
       at += count;
+      sequence.length += count;
+      if (row.sample === 'each' && input !== 'previous') {
+        records.push(samples.length);
+        for (let i = 0; i < count; i++) {
+          const followed = i + 1 < count;
+          const sample = { slot, position: length + i + 1, sample: true, append: input[i]!, depth: i, followed };
+          writer.setSample(samples.length, at - count + i, sample);
+          samples.push(sample);
+        }
+        sequence.hasSampled = true;
+        continue;
+      }
       const append = row.isPrompt || count > 1 ? undefined : input === 'previous' ? input : input[0]!;
       if (append === undefined && input !== 'previous') sampler.appendTokens(slot, length, input, row.isPrompt);
-      sequence.length += count;
       // A row that only appends an output token has to be counted for penalties, and is laid out as a sample that is dropped.
       if (row.sample || append !== undefined) {
         const sample: SampleRow = {
@@ -283,13 +301,29 @@ export class WebGpuBackend implements Backend {
       const count = row.input === 'previous' ? 1 : row.input.length;
       if (count === 0) throw new RangeError(`Cannot run a step: sequence ${row.sequence} has no input`);
       if (row.input !== 'previous') this.#checkIds(row.input);
+      if (row.sample === 'each' && (row.input === 'previous' || row.isPrompt || row.mask))
+        throw new RangeError(
+          `Cannot sample each token of sequence ${row.sequence}: give ids that are no prompt, and no mask`,
+        );
       return { row, sequence, count };
     });
     const tokens = taken.reduce((sum, { count }) => sum + count, 0);
     if (tokens > maxStepTokens) {
       throw new RangeError(`Cannot run a step of ${tokens} tokens: give at most ${maxStepTokens}`);
     }
+    this.#checkSamples(rows);
     return taken;
+  }
+
+  #checkSamples(rows: readonly StepRow[]): void {
+    const { maxVerifyTokens } = this.info.capabilities;
+    if (rows.every(({ sample }) => sample !== 'each')) return;
+    const samples = rows.reduce(
+      (sum, { sample, input }) => sum + (sample === 'each' ? input.length : sample ? 1 : 0),
+      0,
+    );
+    if (samples > maxVerifyTokens)
+      throw new RangeError(`Cannot sample ${samples} tokens in a step: give at most ${maxVerifyTokens}`);
   }
 
   #checkIds(ids: readonly number[]): void {
@@ -319,10 +353,15 @@ export class WebGpuBackend implements Backend {
     };
     const rows = step.rows.map((row, i): StepRowResult => {
       const record = step.records[i];
-      if (record === undefined) return { sequence: row.sequence };
-      const { fault, ...sampled } = readSampleRecord(result, record, step.logprobs[i]!);
-      if (fault !== undefined) throw numericFault(fault, row.sequence);
-      return { sequence: row.sequence, ...sampled };
+      const { sequence } = row;
+      if (record === undefined) return { sequence };
+      const read = (at: number): SampledToken => {
+        const { fault, ...sampled } = readSampleRecord(result, at, step.logprobs[i]!);
+        if (fault !== undefined) throw numericFault(fault, sequence);
+        return sampled;
+      };
+      if (row.sample !== 'each') return { sequence, ...read(record) };
+      return { sequence, tokens: Array.from({ length: row.input.length }, (_, index) => read(record + index)) };
     });
     return { rows, trace: { ...step.trace, timing } };
   }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { makeSyntheticGguf, SHAPES } from '../../models/testing/synthetic-model.ts';
 import type { Backend, BackendKv } from '../backend.ts';
 import { kvContract } from '../testing/kv-contract.ts';
+import { kvRoomContract } from '../testing/kv-room-contract.ts';
 import { continueSequence, sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
 import { memorySource } from './testing/memory-source.ts';
@@ -9,10 +10,18 @@ import { memorySource } from './testing/memory-source.ts';
 const model = { architecture: 'llama', quantization: 'Q4_0', ...SHAPES.tiny } as const;
 const promptTokens = Array.from({ length: 100 }, (_, index) => (index * 37 + 11) % model.vocab);
 
-const make = (contextTokens: number, maxBatch: number): Promise<Backend> =>
-  createWebGpuBackend({ source: memorySource(makeSyntheticGguf(model)), path: 'model.gguf', contextTokens, maxBatch });
+const make = (contextTokens: number, maxBatch: number, kvTokens?: number): Promise<Backend> =>
+  createWebGpuBackend({
+    source: memorySource(makeSyntheticGguf(model)),
+    path: 'model.gguf',
+    contextTokens,
+    maxBatch,
+    ...(kvTokens !== undefined && { kvTokens }),
+  });
 
 kvContract('webgpu', () => make(256, 2), { promptTokens, tokens: 3 });
+
+kvRoomContract('webgpu', () => make(128, 2, 192), promptTokens.slice(0, 40));
 
 describe('WebGpuKv', function () {
   this.timeout(120_000);

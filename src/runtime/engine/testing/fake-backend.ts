@@ -14,12 +14,15 @@ import type {
 } from '../../backends/backend.ts';
 import { BYTE_VOCAB_SIZE } from './byte-tokenizer.ts';
 import { FakeKv } from './fake-kv.ts';
+import { FakePool } from './fake-pool.ts';
 import { hashedToken, type History, type NextToken } from './next-token.ts';
 
 export interface FakeBackendOptions {
   capabilities?: Partial<BackendCapabilities>;
   /** @default 256 */
   contextTokens?: number;
+  /** Tokens of KV that all sequences share, with what is kept for later; at least one context. @default no limit */
+  kvTokens?: number;
   /** @default {@link hashedToken} */
   nextToken?: NextToken;
   /**
@@ -42,6 +45,8 @@ interface FakeSequence extends History {
   options: SequenceOptions;
   /** Sampled by its latest step. */
   previous: number | undefined;
+  /** Blocks of the pool. */
+  blocks: number;
 }
 
 interface PendingStep {
@@ -71,6 +76,7 @@ export class FakeBackend implements Backend {
   readonly #options: FakeBackendOptions;
   readonly #sequences = new Map<SequenceId, FakeSequence>();
   readonly #pending: PendingStep[] = [];
+  readonly #pool: FakePool;
   #nextId = 1;
   #gone: Error | undefined;
   #resolveLost!: (error: Error) => void;
@@ -101,12 +107,26 @@ export class FakeBackend implements Backend {
       },
       capabilities: { ...CAPABILITIES, ...options.capabilities },
     };
-    if (this.info.capabilities.kvExport) this.kv = new FakeKv((id) => this.#sequence(id));
+    this.#pool = new FakePool(
+      options.kvTokens ?? Infinity,
+      () => this.#sequences.values(),
+      () => ({ blocks: this.kv?.held.size ?? 0, giveUp: () => this.kv?.onMemoryNeeded?.() ?? false }),
+    );
+    if (this.info.capabilities.kvExport)
+      this.kv = new FakeKv(
+        (id) => this.#sequence(id),
+        (id, tokens) => this.reserveKv(id, tokens),
+      );
   }
 
   /** Sequences that were opened and not closed. */
   get openSequences(): number {
     return this.#sequences.size;
+  }
+
+  /** Blocks of KV that open sequences have. */
+  get usedBlocks(): number {
+    return this.#pool.usedBlocks;
   }
 
   /** Steps given whose result is not there yet. */
@@ -144,7 +164,7 @@ export class FakeBackend implements Backend {
     if (options.logprobs > this.info.capabilities.logprobs)
       throw new TokenglassError('unsupported', 'Cannot open a sequence: too many log-probabilities');
     const id = this.#nextId++;
-    this.#sequences.set(id, { tokens: [], promptLength: 0, options, previous: undefined });
+    this.#sequences.set(id, { tokens: [], promptLength: 0, options, previous: undefined, blocks: 0 });
     return id;
   }
 
@@ -163,6 +183,14 @@ export class FakeBackend implements Backend {
     sequence.tokens.length = length;
     sequence.promptLength = Math.min(sequence.promptLength, length);
     sequence.previous = undefined;
+    this.#pool.trim(sequence);
+  }
+
+  reserveKv(id: SequenceId, tokens: number): boolean {
+    const sequence = this.#sequence(id);
+    const length = sequence.tokens.length + tokens;
+    if (length > this.info.model.contextTokens) throw new RangeError(`Cannot set KV aside: ${length} tokens`);
+    return this.#pool.reserve(sequence, tokens);
   }
 
   async step(rows: readonly StepRow[]): Promise<StepResult> {
@@ -170,6 +198,7 @@ export class FakeBackend implements Backend {
     this.#checkStep(rows);
     const startedAtMs = this.#now();
     const index = this.given.length;
+    for (const { sequence, input } of rows) this.#takeKv(sequence, input === 'previous' ? 1 : input.length);
     const results = rows.map((row) => this.#run(row));
     this.given.push(rows);
     this.#watchers = this.#watchers.filter(({ count, resolve }) => {
@@ -211,10 +240,16 @@ export class FakeBackend implements Backend {
       if (isPrompt) sequence.promptLength = sequence.tokens.length;
       if (sample === 'each') each.push(this.#sample(sequence, mask));
     }
-    if (sequence.tokens.length > this.info.model.contextTokens)
-      throw new TokenglassError('context-overflow', 'Cannot step: the context is full');
     if (sample === 'each') return { sequence: id, tokens: each };
     return sample ? { sequence: id, ...this.#sample(sequence, mask) } : { sequence: id };
+  }
+
+  #takeKv(id: SequenceId, tokens: number): void {
+    const sequence = this.#sequence(id);
+    if (sequence.tokens.length + tokens > this.info.model.contextTokens)
+      throw new TokenglassError('context-overflow', 'Cannot step: the context is full');
+    if (!this.#pool.reserve(sequence, tokens))
+      throw new TokenglassError('context-overflow', 'Cannot step: all KV is in use; reserve some first');
   }
 
   #sample(sequence: FakeSequence, mask: StepRow['mask']): SampledToken {

@@ -18,9 +18,14 @@ export class FakeKv implements BackendKv {
   /** Blocks held and not released. */
   readonly held = new Set<HeldKvBlock>();
   readonly #sequence: (id: SequenceId) => { tokens: number[]; promptLength: number };
+  readonly #reserve: (id: SequenceId, tokens: number) => boolean;
 
-  constructor(sequence: (id: SequenceId) => { tokens: number[]; promptLength: number }) {
+  constructor(
+    sequence: (id: SequenceId) => { tokens: number[]; promptLength: number },
+    reserve: (id: SequenceId, tokens: number) => boolean,
+  ) {
     this.#sequence = sequence;
+    this.#reserve = reserve;
   }
 
   hold(id: SequenceId, start: number, end: number): Promise<HeldKvBlock[]> {
@@ -53,6 +58,7 @@ export class FakeKv implements BackendKv {
       return Promise.reject(new RangeError('Cannot restore: the sequence is not empty, or blocks and tokens differ'));
     if (blocks.some((block) => block instanceof Uint8Array && block.byteLength !== this.blockBytes))
       return Promise.reject(new RangeError('Cannot restore: a block has another length'));
+    if (!this.#reserve(id, tokens.length)) return Promise.reject(new RangeError('Cannot restore: there is no room'));
     const held = blocks.map((block) => (block instanceof Uint8Array ? this.#hold(block) : block));
     for (const block of held) {
       if (!this.held.has(block)) return Promise.reject(new RangeError('Cannot restore a block that is not held'));

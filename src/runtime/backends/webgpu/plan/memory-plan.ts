@@ -1,16 +1,23 @@
 import { TokenglassError } from '../../../../shared/errors.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
+import { smallerModel } from '../../../models/fit-check.ts';
 import { KV_BLOCK } from '../kernels/attention/attention.ts';
 import { modelSizes } from './model-sizes.ts';
 
 export interface MemoryRequest {
+  /** What people call the model, for the message. */
+  model: string;
   weightBytes: number;
   maxBatch: number;
+  /** Rows of logits of a step. */
+  maxSamples: number;
   maxStepTokens: number;
   /** Sequences open at once. */
   slots: number;
   /** Context that the caller insists on. @default what fits, at most 4096 and what the model was trained for */
   contextTokens?: number | undefined;
+  /** KV that the caller thinks enough for all sequences together; one full context is the least. @default room for `maxBatch` contexts, within reason */
+  kvTokens?: number | undefined;
   /** Bytes that all of it may take. @default no limit but those of single buffers */
   budgetBytes?: number | undefined;
   /** The device's limit of one binding. */
@@ -33,7 +40,8 @@ const SPARE_KV_BYTES = 256 * 2 ** 20;
 
 /**
  * Decides, before anything is allocated, how long a context can be and how many KV blocks there are.
- * @throws TokenglassError `model-too-large` with neededBytes, availableBytes and largestContextTokens; RangeError for a senseless context
+ * @throws TokenglassError `model-too-large` with neededBytes, availableBytes and largestContextTokens, and where no context fits the name of
+ *   a smaller model of the catalog (smallerModel); RangeError for a senseless context
  */
 export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryPlan {
   const wanted = request.contextTokens ?? Math.min(config.contextTokens, DEFAULT_CONTEXT);
@@ -42,16 +50,7 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
   }
   const largest = largestContext(config, request);
   const context = request.contextTokens === undefined ? Math.min(wanted, largest) : wanted;
-  if (context > largest || largest < KV_BLOCK) {
-    const needed = totalOf(config, request, Math.max(context, KV_BLOCK), blocksOf(Math.max(context, KV_BLOCK)));
-    const available = request.budgetBytes ?? largestBytes(config, request, largest);
-    throw new TokenglassError(
-      'model-too-large',
-      `Cannot hold a context of ${context} tokens: it needs ${needed} bytes, and there are ${available}; ` +
-        (largest < KV_BLOCK ? 'take a smaller model' : `take at most ${largest} tokens`),
-      { details: { neededBytes: needed, availableBytes: available, largestContextTokens: largest } },
-    );
-  }
+  if (context > largest || largest < KV_BLOCK) throw tooLarge(config, request, context, largest);
   const kvBlocks = poolBlocks(config, request, context);
   const { kvBytesPerToken } = modelSizes(config);
   const scratchBytes = scratchOf(config, request, context);
@@ -65,13 +64,40 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
   };
 }
 
+function tooLarge(config: ModelConfig, request: MemoryRequest, context: number, largest: number): TokenglassError {
+  const { model, budgetBytes } = request;
+  const rounded = Math.max(context, KV_BLOCK);
+  const neededBytes = totalOf(config, request, rounded, blocksOf(rounded));
+  const availableBytes = budgetBytes ?? largestBytes(config, request, largest);
+  const isContext = largest >= KV_BLOCK;
+  const smaller = isContext ? undefined : smallerModel(model, { availableBytes, ownBytes: neededBytes });
+  const advice = isContext
+    ? `take at most ${largest} tokens`
+    : smaller === undefined
+      ? 'take a smaller model'
+      : `take "${smaller}" instead`;
+  return new TokenglassError(
+    'model-too-large',
+    `Cannot load ${model} with a context of ${context} tokens: it needs ${neededBytes} bytes, and this device gives ${availableBytes}; ${advice}`,
+    {
+      details: {
+        model,
+        neededBytes,
+        availableBytes,
+        largestContextTokens: largest,
+        ...(smaller !== undefined && { smallerModel: smaller }),
+      },
+    },
+  );
+}
+
 const blocksOf = (tokens: number): number => Math.ceil(tokens / KV_BLOCK);
 
 function scratchOf(config: ModelConfig, request: MemoryRequest, context: number): number {
   const sizes = modelSizes(config);
   const perRow = 3 * sizes.xStride + sizes.qkvStride + sizes.attnStride + sizes.ffnStride;
   const rope = context * (config.headDim / 2) * 2;
-  const logits = request.maxBatch * sizes.logitsStride * 2;
+  const logits = request.maxSamples * sizes.logitsStride * 2;
   const sampling = request.slots * (config.vocabSize * 1.04 + context);
   return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling));
 }
@@ -107,5 +133,6 @@ function poolBlocks(config: ModelConfig, request: MemoryRequest, context: number
     const rest = request.budgetBytes - totalOf(config, request, context, one);
     spare = Math.min(spare, Math.floor(Math.max(0, rest) / (kvBytesPerToken * KV_BLOCK)));
   }
-  return Math.min(one + spare, one * request.maxBatch, Math.floor(request.maxBindingBytes / kvHalfBlockBytes));
+  const enough = request.kvTokens === undefined ? Infinity : Math.max(one, blocksOf(request.kvTokens));
+  return Math.min(enough, one + spare, one * request.maxBatch, Math.floor(request.maxBindingBytes / kvHalfBlockBytes));
 }
