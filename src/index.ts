@@ -14,6 +14,7 @@ export type {
 export type { ChatCompletionStream, OpenAiFace } from './runtime/openai/create-openai.ts';
 export type { CompletionUsage, RequestTimings } from './runtime/openai/usage.ts';
 export { takeInterruptedLoads, type InterruptedLoad } from './runtime/models/breadcrumb.ts';
+export { CATALOG, type CatalogEntry, type CatalogHubFiles } from './runtime/models/catalog-entries.ts';
 export type { ModelSpec } from './runtime/models/catalog.ts';
 export { collectFiles, type NamedFile } from './runtime/models/file-source.ts';
 export {
@@ -32,12 +33,22 @@ export type {
   GenerateRequest,
   OutputGrammar,
   OutputToken,
+  Priority,
   SamplingParams,
   TokenEvent,
   TokenLogprob,
   Usage,
 } from './shared/generation.ts';
-export type { AdapterInfo, EngineInfo, EngineName, LoadProgress, LoadWarning, ModelInfo } from './shared/info.ts';
+export type {
+  AdapterInfo,
+  EngineInfo,
+  EngineName,
+  LoadProgress,
+  LoadWarning,
+  ModelInfo,
+  SchedulingInfo,
+  SchedulingPolicy,
+} from './shared/info.ts';
 export type {
   CachedPrefix,
   PrefillResult,

@@ -11,7 +11,7 @@ import { createGrammarCompiler } from './grammar/create-grammar-compiler.ts';
 import { createEngineFromParts, type LocalEngineParts } from './engine/local-engine.ts';
 import { KvDatabase } from './kv/kv-database.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
-import { resolveModel, type ModelSpec, type ResolvedModel } from './models/catalog.ts';
+import { inFormat, resolveModel, type ModelSpec, type ResolvedModel } from './models/catalog.ts';
 import type { GgufHeader } from './models/gguf/header.ts';
 import { memoryLimit } from './models/fit-check.ts';
 import { beginLoad } from './models/load-session.ts';
@@ -24,7 +24,7 @@ export interface EngineAssets extends OrtAssets {
 
 export interface LocalEngineOptions {
   /**
-   * `tutor` (built in); the URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
+   * `tutor` (built in) or another name of the catalog; the URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
    * `hf:owner/name[@revision][/file.gguf]`; or `{ files }` that a person has chosen.
    */
   model: ModelSpec;
@@ -100,7 +100,15 @@ async function load(
 ): Promise<Loaded> {
   const { store, update, onProgress, signal } = options;
   const memoryBytes = memoryLimit(engine === 'onnx-wasm');
-  const session = await beginLoad(model, { store, update, onProgress, signal, memoryBytes });
+  const { contextTokens } = options;
+  const session = await beginLoad(inFormat(model, engine === 'webgpu' ? 'gguf' : 'onnx'), {
+    store,
+    update,
+    onProgress,
+    signal,
+    memoryBytes,
+    contextTokens,
+  });
   const told = { ...options, ...(session.onProgress && { onProgress: session.onProgress }) };
   try {
     if (engine === 'webgpu') return await loadGguf(told, session.model);
@@ -113,8 +121,10 @@ async function load(
 async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedModel): Promise<Loaded> {
   const { createWebGpuBackend } = await import('./backends/webgpu/create-webgpu-backend.ts');
   let header: GgufHeader | undefined;
+  const memoryBudgetBytes = memoryLimit(false);
   const backend = await createWebGpuBackend({
     ...shared(options),
+    ...(memoryBudgetBytes !== undefined && { memoryBudgetBytes }),
     source,
     path: gguf!,
     onHeader: (read) => {

@@ -10,27 +10,44 @@ export interface InterruptedLoad {
   smallerModel?: string;
 }
 
+/** A mark that a load has left. */
+export interface Breadcrumb {
+  /** Adds how many bytes of weights the model has, once that is known. */
+  note(bytes: number): void;
+  /** To be called once the load has ended; never rejects. */
+  remove(): Promise<void>;
+}
+
 /**
  * Leaves a mark "loading this model" until the load ends, in success or failure. The mark is a row in IndexedDB (loads run in workers, which
  * have no localStorage) and a Web Lock of the same name, which the browser releases when the tab dies: a row without its lock is what a
  * killed tab left, a row with it is a load in another tab.
- *
- * @returns to be called once the load has ended; it never rejects
  */
-export async function leaveBreadcrumb(store: ModelStore, model: string): Promise<() => Promise<void>> {
+export async function leaveBreadcrumb(store: ModelStore, model: string): Promise<Breadcrumb> {
   const { internals } = store;
   const { database, clock } = internals;
   const id = crypto.getRandomValues(new Uint32Array(3)).join('-');
   try {
     const lock = await internals.lockName(LOCK_PREFIX + id);
-    await database.putLoading({ id, model, startedAtMs: clock.now() });
-    return async () => {
-      await database.deleteLoading(id).catch(() => undefined);
-      lock.release();
+    const row = { id, model, startedAtMs: clock.now() };
+    let writing = database.putLoading(row);
+    await writing;
+    let isRemoved = false;
+    return {
+      note: (bytes) => {
+        if (isRemoved) return;
+        writing = writing.then(() => database.putLoading({ ...row, bytes })).catch(() => undefined);
+      },
+      remove: async () => {
+        isRemoved = true;
+        await writing;
+        await database.deleteLoading(id).catch(() => undefined);
+        lock.release();
+      },
     };
   } catch {
     // Where nothing can be stored, nothing can be remembered.
-    return () => Promise.resolve();
+    return { note: () => undefined, remove: () => Promise.resolve() };
   }
 }
 
@@ -50,8 +67,8 @@ export async function takeInterruptedLoads(store: ModelStore, only?: string): Pr
     for (const { id } of left) await database.deleteLoading(id);
     return left
       .toSorted((a, b) => b.startedAtMs - a.startedAtMs)
-      .map(({ model, startedAtMs }) => {
-        const smaller = smallerModel(model);
+      .map(({ model, startedAtMs, bytes }) => {
+        const smaller = smallerModel(model, { ownBytes: bytes });
         return { model, startedAtMs, ...(smaller !== undefined && { smallerModel: smaller }) };
       });
   } catch {

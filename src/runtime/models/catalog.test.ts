@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createBuiltInSource } from './builtin.ts';
-import { resolveModel } from './catalog.ts';
+import { CATALOG } from './catalog-entries.ts';
+import { inFormat, resolveModel } from './catalog.ts';
 
 describe('resolveModel', () => {
   it('resolveModel: tutor is built in, in both formats', () => {
@@ -30,6 +31,31 @@ describe('resolveModel', () => {
     expect(resolveModel('hf:org/name/Q4_K_M').gguf).to.equal('*Q4_K_M*.gguf');
     for (const wrong of ['hf:', 'hf:org', 'hf:../..', 'hf:org/name@'])
       expect(() => resolveModel(wrong), wrong).to.throw().with.property('code', 'model-not-found');
+  });
+
+  it('resolveModel: each name of the catalog is a GGUF file of one repository and the ONNX layout of another', () => {
+    expect(CATALOG.map(({ name }) => name)).to.include.members(['tutor', 'smollm2-135m', 'llama-3.2-1b']);
+    for (const { name, hub } of CATALOG) {
+      if (!hub) continue;
+      const model = resolveModel(name, { hub: { baseUrl: 'https://mirror.test' } });
+      const gguf = inFormat(model, 'gguf');
+      expect(gguf.source, name).to.include({ id: hub.gguf.repository, kind: 'hub' });
+      expect(gguf.gguf).to.equal(hub.gguf.file).and.match(/^[\w.-]+\.gguf$/);
+      const onnx = inFormat(model, 'onnx');
+      expect(onnx.source.id).to.equal(hub.onnx.repository);
+      expect(onnx).to.include({ onnx: true }).and.not.to.have.property('gguf');
+    }
+    expect(inFormat(resolveModel('tutor'), 'onnx').source.id).to.equal('tutor');
+  });
+
+  it('CATALOG: names and repositories are unique, the smallest comes first, and what is needed is more than the download', () => {
+    const repositories = CATALOG.flatMap(({ hub }) => (hub ? [hub.gguf.repository, hub.onnx.repository] : []));
+    const names = [...CATALOG.map(({ name }) => name), ...repositories];
+    expect(new Set(names).size).to.equal(names.length);
+    for (const repository of repositories) expect(repository).to.match(/^[\w.-]+\/[\w.-]+$/);
+    for (const { name, downloadBytes, neededBytes } of CATALOG) expect(neededBytes, name).to.be.greaterThan(downloadBytes);
+    const parameters = CATALOG.map((entry) => entry.parameters);
+    expect(parameters).to.deep.equal(parameters.toSorted((a, b) => a - b));
   });
 
   it('resolveModel: chosen files are a GGUF file or the folder of an ONNX model', () => {

@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import { createBuiltInSource, TUTOR_GGUF } from './builtin.ts';
-import { CATALOG } from './catalog-entries.ts';
+import { CATALOG, type CatalogEntry } from './catalog-entries.ts';
 import { createFileSource, type NamedFile } from './file-source.ts';
 import { splitSet } from './gguf-split.ts';
 import { createHubSource, type HubSourceOptions } from './hub-source.ts';
@@ -8,7 +8,7 @@ import type { ModelSource } from './source.ts';
 import { createUrlSource } from './url-source.ts';
 
 /**
- * What names a model: `tutor`; a URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
+ * What names a model: `tutor` or another name of the catalog; a URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
  * `hf:owner/name[@revision]` with the ONNX layout, or `hf:owner/name[@revision]/file` with a `.gguf` file, or a pattern or part of the
  * name of one (`hf:owner/name/Q4_K_M`); or files that a person has chosen.
  */
@@ -19,8 +19,10 @@ export interface ResolvedModel {
   source: ModelSource;
   /** Path of a GGUF file within the source (the first, of a split set), or a pattern for it; absent if the model has none. */
   gguf?: string;
-  /** True if the source has the layout of onnx-community repositories. */
+  /** True if the source, or {@link ResolvedModel.onnxSource}, has the layout of onnx-community repositories. */
   onnx: boolean;
+  /** Where the ONNX layout lies, if not in `source`. */
+  onnxSource?: ModelSource;
 }
 
 /** Where models are looked for. */
@@ -42,6 +44,8 @@ export const CATALOG_NAMES: readonly string[] = CATALOG.map(({ name }) => name);
 export function resolveModel(model: ModelSpec, options: ResolveOptions = {}): ResolvedModel {
   if (typeof model !== 'string') return resolveFiles(model.files);
   if (model === 'tutor') return { source: createBuiltInSource(options.tutorBaseUrl), gguf: TUTOR_GGUF, onnx: true };
+  const entry = CATALOG.find(({ name }) => name === model);
+  if (entry?.hub) return resolveEntry(entry.hub, options.hub);
   if (model.startsWith('hf:')) return resolveHub(model, options.hub);
   const url = asUrl(model);
   if (!url) {
@@ -52,6 +56,22 @@ export function resolveModel(model: ModelSpec, options: ResolveOptions = {}): Re
   if (!/\.gguf$/i.test(url.pathname)) return { source: createUrlSource(url, { id: model }), onnx: true };
   const source = createUrlSource(new URL('.', url), { id: model });
   return { source, gguf: `${url.pathname.slice(url.pathname.lastIndexOf('/') + 1)}${url.search}`, onnx: false };
+}
+
+function resolveEntry({ gguf, onnx }: NonNullable<CatalogEntry['hub']>, hub: ResolveOptions['hub']): ResolvedModel {
+  return {
+    source: createHubSource(gguf.repository, hub),
+    gguf: gguf.file ?? '*.gguf',
+    onnx: true,
+    onnxSource: createHubSource(onnx.repository, hub),
+  };
+}
+
+/** The model as an engine sees it that takes one of its formats. */
+export function inFormat(model: ResolvedModel, format: 'gguf' | 'onnx'): ResolvedModel {
+  const { source, gguf, onnx, onnxSource } = model;
+  if (format === 'onnx') return { source: onnxSource ?? source, onnx };
+  return { source, ...(gguf !== undefined && { gguf }), onnx: false };
 }
 
 /** A revision may hold slashes only as the Hub's own `refs/pr/1`. */

@@ -9,14 +9,14 @@ describe('checkFit', () => {
     checkFit(needs, { memoryBytes: 4 * GIB });
     checkFit(needs, {});
     expect(() => checkFit(needs, { memoryBytes: 4 * GIB - 1 }))
-      .to.throw(/3222 MB of weights, 537 MB of KV, 537 MB besides.*"tutor"/)
+      .to.throw(/3222 MB of weights, 537 MB of KV, 537 MB besides.*"llama-3.2-1b"/)
       .with.property('details')
       .that.deep.equals({
         model: 'big',
         neededBytes: 4 * GIB,
         availableBytes: 4 * GIB - 1,
         limit: 'memory',
-        smallerModel: 'tutor',
+        smallerModel: 'llama-3.2-1b',
       });
   });
 
@@ -28,10 +28,15 @@ describe('checkFit', () => {
       .with.property('code', 'model-too-large');
   });
 
-  it('smallerModel: is none for the smallest, nor where nothing fits', () => {
-    expect(smallerModel('any')).to.equal('tutor');
+  it('smallerModel: is the largest of the catalog that is smaller and fits; none for the smallest, nor where nothing fits', () => {
+    expect(smallerModel('llama-3.2-1b')).to.equal('gemma-3-1b');
+    expect(smallerModel('bartowski/SmolLM2-360M-Instruct-GGUF')).to.equal('smollm2-135m');
+    expect(smallerModel('onnx-community/SmolLM2-360M-Instruct-ONNX')).to.equal('smollm2-135m');
+    expect(smallerModel('any', { ownBytes: 300e6 })).to.equal('smollm2-135m');
+    expect(smallerModel('any', { ownBytes: 300e6, availableBytes: 40e6 })).to.equal('tutor');
     expect(smallerModel('tutor')).to.equal(undefined);
-    expect(smallerModel('any', 1_000_000)).to.equal(undefined);
+    expect(smallerModel('any', { ownBytes: 300e6, availableBytes: 1e6 })).to.equal(undefined);
+    expect(smallerModel('any of which nothing is known')).to.equal('tutor');
   });
 
   it('memoryLimit: is at most the address space of WASM', () => {

@@ -1,5 +1,5 @@
 import { TokenglassError } from '../../shared/errors.ts';
-import { CATALOG } from './catalog-entries.ts';
+import { CATALOG, catalogEntry } from './catalog-entries.ts';
 
 /** Bytes that a model takes while it runs. Parts that are not known are left out; the check is then the weaker for it. */
 export interface ModelNeeds {
@@ -60,10 +60,24 @@ export function memoryLimit(isWasm: boolean): number | undefined {
   return bytes === Infinity ? undefined : bytes;
 }
 
-/** Name of the largest model of the catalog that is smaller than `model` and takes at most `availableBytes`; undefined if there is none. */
-export function smallerModel(model: string, availableBytes = Infinity): string | undefined {
-  const ownBytes = CATALOG.find(({ name }) => name === model)?.neededBytes ?? Infinity;
-  return CATALOG.filter(({ name, neededBytes }) => name !== model && neededBytes < ownBytes)
+/** What is known of a model for which a smaller one is looked for. */
+export interface SmallerThan {
+  /** Bytes that the smaller one may take. @default any number */
+  availableBytes?: number;
+  /** Bytes that the model itself takes, where it is none of the catalog. */
+  ownBytes?: number | undefined;
+}
+
+/**
+ * Name of the largest model of the catalog that is smaller than `model` and takes at most `availableBytes`; undefined if there is none. Of a
+ * model of which nothing is known, only the built-in one is certainly smaller.
+ *
+ * @param model name in the catalog, id on the Hub, or anything else
+ */
+export function smallerModel(model: string, { availableBytes = Infinity, ownBytes }: SmallerThan = {}): string | undefined {
+  const own = catalogEntry(model);
+  const most = own?.neededBytes ?? ownBytes;
+  return CATALOG.filter(({ name, neededBytes, hub }) => name !== own?.name && (most === undefined ? !hub : neededBytes < most))
     .filter(({ neededBytes }) => neededBytes <= availableBytes)
     .toSorted((a, b) => b.neededBytes - a.neededBytes)[0]?.name;
 }
@@ -72,7 +86,8 @@ function tooLarge(
   details: { model: string; neededBytes: number; availableBytes: number; limit: 'memory' | 'buffer' },
   needs: string,
 ): TokenglassError {
-  const smaller = smallerModel(details.model, details.availableBytes);
+  const { model, availableBytes, neededBytes } = details;
+  const smaller = smallerModel(model, { availableBytes, ownBytes: neededBytes });
   const advice = smaller === undefined ? 'take a smaller model or a shorter context' : `take "${smaller}" instead`;
   const message = `Cannot load ${details.model}: ${needs}, and this device gives ${megabytes(details.availableBytes)}; ${advice}`;
   return new TokenglassError('model-too-large', message, {

@@ -54,6 +54,35 @@ describe('beginLoad', () => {
     await session.end();
   });
 
+  it('beginLoad: of an ONNX model, KV and scratch count too, from its config, before the body of its weights is fetched', async () => {
+    const weights = weightsLike('onnx', 50_000, 2);
+    const config = { num_hidden_layers: 6, num_attention_heads: 4, num_key_value_heads: 2, hidden_size: 256 };
+    const configBytes = new TextEncoder().encode(JSON.stringify(config));
+    server.serve('/config.json', { bytes: configBytes, etag: '"c"' });
+    server.serve('/onnx/model_q4.onnx', { bytes: weights, etag: '"w"' });
+    const source = createUrlSource('https://host.test/', { id, fetch: server.fetch });
+    const load = async (memoryBytes: number): Promise<unknown> => {
+      const session = await beginLoad({ source, onnx: true }, { memoryBytes, contextTokens: 1000 });
+      const before = server.servedBytes;
+      try {
+        await readAll(session.model.source, 'config.json');
+        await readAll(session.model.source, 'onnx/model_q4.onnx');
+        return server.servedBytes - before;
+      } finally {
+        await session.end();
+      }
+    };
+    const kvBytes = 6 * 2 * 2 * 64 * 4 * 1000;
+    const neededBytes = configBytes.length + weights.length + kvBytes + 2 ** 27;
+    const refused = await rejection(load(neededBytes - 1));
+    expect(refused).to.have.property('code', 'model-too-large');
+    expect(refused).to.have.property('details').that.includes({ neededBytes });
+    expect((refused as Error).message).to.include(`${Math.ceil(kvBytes / 1e6)} MB of KV`);
+    expect(server.servedBytes, 'the config alone').to.be.lessThan(1000);
+    expect(await load(neededBytes)).to.equal(weights.length);
+    await store.delete(id);
+  });
+
   it('beginLoad: a session that ends lets go of files that were not read to their end', async () => {
     const session = await beginLoad(model(server, id), {});
     const reader = (await session.model.source.open('model.gguf')).stream.getReader();

@@ -5,6 +5,8 @@ import { findPath } from './find-path.ts';
 import { checkFit } from './fit-check.ts';
 import type { HubSource } from './hub-source.ts';
 import { joinSplitFiles } from './joined-gguf.ts';
+import { onnxNeeds } from './onnx-needs.ts';
+import { readOptionalJson } from './read-file.ts';
 import type { ModelSource } from './source.ts';
 import { createModelStore, hasIndexedDb, type ModelStore } from './store/model-store.ts';
 import { storedSource } from './stored-source.ts';
@@ -18,6 +20,8 @@ export interface LoadSessionOptions {
   signal?: AbortSignal | undefined;
   /** Bytes that all weights together may take; a larger model is refused before its body is fetched. */
   memoryBytes?: number | undefined;
+  /** Tokens of context that KV is counted for; as the backend takes it. */
+  contextTokens?: number | undefined;
 }
 
 /** What surrounds one load of a model. */
@@ -50,27 +54,34 @@ export async function beginLoad(model: ResolvedModel, options: LoadSessionOption
   const progress = new MergedProgress(source.id, onProgress);
   const [interrupted] = await takeInterruptedLoads(store, source.id);
   if (interrupted) progress.warn(interruptedWarning(interrupted));
-  const removeBreadcrumb = await leaveBreadcrumb(store, source.id);
+  const breadcrumb = await leaveBreadcrumb(store, source.id);
   let weightBytes = 0;
+  const before = await storedBytes(store, source.id);
+  if (before > 0) breadcrumb.note(before);
   const ended = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
   const end = async (): Promise<void> => {
     // Files that were not read to their end keep no other tab waiting.
     ended.abort();
-    await removeBreadcrumb();
+    await breadcrumb.remove();
     store.close();
   };
   try {
     const path = model.gguf === undefined ? undefined : await findGguf(source, model.gguf, signal, store);
-    const stored = storedSource(source, {
+    const stored: ModelSource = storedSource(source, {
       store,
       signal,
       update,
       onProgress: (event) => progress.fromStore(event),
-      beforeDownload: ({ totalBytes = 0 }) => {
+      beforeDownload: async ({ path: file, totalBytes = 0 }) => {
         weightBytes += totalBytes;
-        const { memoryBytes } = options;
-        checkFit({ model: source.id, weightBytes }, memoryBytes === undefined ? {} : { memoryBytes });
+        breadcrumb.note(weightBytes);
+        const { memoryBytes, contextTokens } = options;
+        if (memoryBytes === undefined) return;
+        // Of a GGUF file, KV and scratch are in its header: the backend counts them.
+        const config = file.startsWith('onnx/') ? await readOptionalJson(stored, 'config.json', { signal }) : undefined;
+        const besides = config === undefined ? {} : onnxNeeds(config, contextTokens);
+        checkFit({ model: source.id, weightBytes, ...besides }, { memoryBytes });
       },
     });
     return {
@@ -100,6 +111,11 @@ async function findGguf(source: ModelSource, path: string, signal?: AbortSignal,
     const names = (await source.files(signal)).map((file) => file.path);
     return findPath(names, path, source.id);
   }
+}
+
+async function storedBytes(store: ModelStore, id: string): Promise<number> {
+  const models = await store.list().catch(() => []);
+  return models.find((model) => model.id === id)?.storedBytes ?? 0;
 }
 
 const isHubSource = (source: ModelSource): source is HubSource => source.kind === 'hub' && 'files' in source;

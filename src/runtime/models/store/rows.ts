@@ -40,6 +40,8 @@ export interface LoadingRow {
   id: string;
   model: string;
   startedAtMs: number;
+  /** Of its weights; absent while they are not known. */
+  bytes?: number;
 }
 
 /** Changes that happen all together or not at all. */

@@ -32,7 +32,8 @@ onmessage = ({ data }: MessageEvent<WorkerTask>) => {
 };
 
 async function breadcrumb({ databaseName, model }: WorkerTask & { task: 'breadcrumb' }): Promise<void> {
-  await leaveBreadcrumb(createModelStore({ databaseName }), model);
+  const left = await leaveBreadcrumb(createModelStore({ databaseName }), model);
+  left.note(4.5e8);
   postMessage('left');
 }
 
