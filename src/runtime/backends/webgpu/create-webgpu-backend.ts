@@ -5,6 +5,7 @@ import type { ModelDescription } from '../../models/architectures/model-config.t
 import { ByteReader } from '../../models/gguf/byte-reader.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
 import { readGgufHeader } from '../../models/gguf/read-header.ts';
+import { checkFit } from '../../models/fit-check.ts';
 import type { ModelSource } from '../../models/source.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
@@ -39,6 +40,10 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
   maxBatch?: number;
   /** Rows of a prefill chunk, a multiple of 64. @default 256 */
   maxStepTokens?: number;
+  /** Tokens that a step can sample where it verifies drafts, all sequences together; 0 leaves that out. @default 16 */
+  maxVerifyTokens?: number;
+  /** Tokens of KV that all sequences share, never less than one context. @default as many as `maxBatch` contexts have, within 256 MB of spare */
+  kvTokens?: number;
   /** Bytes on the device that weights, KV and scratch may take. @default no limit but those of single buffers */
   memoryBudgetBytes?: number;
   /** How chunks are computed; see `ModelPlanOptions`. @default `tiled` on hardware, `rows` on a software adapter */
@@ -57,6 +62,8 @@ export const WEBGPU_BACKEND_VERSION = '0.1.0';
 
 const RUN_AHEAD = 4;
 const FUSED_ROWS = [1, 2, 4, 8] as const;
+/** As many as two groups of the fused rows: a batch where each has a draft, or one sequence with many. Each takes two rows of logits. */
+const MAX_VERIFY_TOKENS = 16;
 /** Up to this context one workgroup per group of heads does; beyond, it is split, which takes one more dispatch a layer. */
 const SPLIT_TOKENS = 512;
 const MAX_SPLITS = 32;
@@ -103,15 +110,23 @@ async function build(
   const { limits } = gpu.device;
   const maxBindingBytes = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
   const weights = planWeights(description, { maxBindingBytes });
-  const { maxBatch = 8, maxStepTokens = 256 } = options;
+  const { maxBatch = 8, maxStepTokens = 256, maxVerifyTokens = MAX_VERIFY_TOKENS, memoryBudgetBytes } = options;
+  const model = options.source.id;
+  checkFit(
+    { model, weightBytes: weights.bytes, largestBufferBytes: weights.largestBytes },
+    { maxBufferBytes: maxBindingBytes, ...(memoryBudgetBytes !== undefined && { memoryBytes: memoryBudgetBytes }) },
+  );
   const slots = 2 * maxBatch;
   const memory = planMemory(description.config, {
+    model,
     weightBytes: weights.bytes,
     maxBatch,
+    maxSamples: Math.max(maxBatch, maxVerifyTokens),
     maxStepTokens,
     slots,
     contextTokens: options.contextTokens,
-    budgetBytes: options.memoryBudgetBytes,
+    kvTokens: options.kvTokens,
+    budgetBytes: memoryBudgetBytes,
     maxBindingBytes,
   });
   const { loaded, fingerprint } = await load(gpu, reader, header, description, weights, options);
@@ -124,7 +139,7 @@ async function build(
   return assemble(
     gpu,
     { header, description, weights, loaded, memory, fingerprint },
-    { maxBatch, maxStepTokens, slots },
+    { maxBatch, maxStepTokens, maxVerifyTokens, slots },
     options,
   );
 }
@@ -150,10 +165,10 @@ async function load(
   });
 }
 
-/** Row counts that fused steps are made for: up to the batch; by-row chunks take 8 at a time, and a software adapter compiles slowly. */
-function fusedRowsFor(maxBatch: number, chunks: 'tiled' | 'rows'): number[] {
+/** Row counts that fused steps are made for: up to the most that decode or are verified; by-row chunks take 8 at a time, and a software adapter compiles slowly. */
+function fusedRowsFor(most: number, chunks: 'tiled' | 'rows'): number[] {
   if (chunks === 'rows') return [1, 8];
-  return FUSED_ROWS.filter((_, i) => i === 0 || FUSED_ROWS[i - 1]! < maxBatch);
+  return FUSED_ROWS.filter((_, i) => i === 0 || FUSED_ROWS[i - 1]! < most);
 }
 
 interface Loaded {
@@ -168,22 +183,24 @@ interface Loaded {
 async function assemble(
   gpu: GpuContext,
   { header, description, weights, loaded, memory, fingerprint }: Loaded,
-  sizes: { maxBatch: number; maxStepTokens: number; slots: number },
+  sizes: { maxBatch: number; maxStepTokens: number; maxVerifyTokens: number; slots: number },
   options: WebGpuBackendOptions,
 ): Promise<WebGpuBackend> {
   const { device } = gpu;
   const { config } = description;
-  const { maxBatch, maxStepTokens, slots } = sizes;
+  const { maxBatch, maxStepTokens, maxVerifyTokens, slots } = sizes;
   const { contextTokens, kvBlocks } = memory;
   const chunks = options.chunks ?? (gpu.abilities.unroll ? 'tiled' : 'rows');
-  const fusedRows = fusedRowsFor(maxBatch, chunks);
+  const fusedRows = fusedRowsFor(Math.max(maxBatch, maxVerifyTokens), chunks);
   const batchRows = fusedRows.at(-1)!;
-  const layout = stepLayout({ maxBatch: batchRows, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
+  const maxSamples = Math.ceil(Math.max(maxBatch, maxVerifyTokens) / batchRows) * batchRows;
+  const layout = stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
   const buffers = await withErrorScopes(device, 'room for the KV cache', () =>
     createPlanBuffers(gpu, description, loaded, layout, {
       contextTokens,
       kvBlocks,
       maxBatch: batchRows,
+      maxSamples,
       rows: maxStepTokens,
       maxSplits: Math.min(MAX_SPLITS, Math.ceil(contextTokens / (SPLIT_TOKENS / 2))),
     }),
@@ -191,7 +208,7 @@ async function assemble(
   const compiler = new KernelCompiler(device);
   const sampler = await createSampleKernels(gpu, compiler, {
     vocabSize: config.vocabSize,
-    maxRows: batchRows,
+    maxRows: maxSamples,
     maxSlots: slots,
     maxTokens: contextTokens,
     logits: buffers.logits,
@@ -241,7 +258,7 @@ async function assemble(
         kvExport: true,
         logprobs: MAX_TOP_LOGPROBS,
         grammarMask: true,
-        maxVerifyTokens: 0,
+        maxVerifyTokens,
       },
     },
     plan,
@@ -252,7 +269,7 @@ async function assemble(
     kvMemory,
     writer,
     stepBuffer: buffers.step,
-    ring: new ReadbackRing(gpu.memory, RUN_AHEAD, batchRows * sampler.recordBytes + TIMER_BYTES),
+    ring: new ReadbackRing(gpu.memory, RUN_AHEAD, maxSamples * sampler.recordBytes + TIMER_BYTES),
     ...(useTimer && { timer: new StepTimer(device, gpu.memory) }),
     splitTokens: SPLIT_TOKENS,
     maxSplits: MAX_SPLITS,

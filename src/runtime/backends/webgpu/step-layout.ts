@@ -4,7 +4,7 @@ import { STEP_WORDS, packStepRow, type SampleRow } from './kernels/sample/layout
 export interface StepLayout {
   /** Word 0: rows; 1: tokens of a split; 2: splits; from 16 on: row of x behind each row of logits. */
   gatherAt: 16;
-  /** [maxBatch] of {@link STEP_WORDS}: what each row of logits is for. 256-byte aligned, as a binding begins here. */
+  /** [maxSamples] of {@link STEP_WORDS}: what each row of logits is for. 256-byte aligned, as a binding begins here. */
   samplesAt: number;
   /** [maxStepTokens, 4]: token (or slot of the latest one, with the highest bit set), position, slot, 0. */
   rowsAt: number;
@@ -17,17 +17,18 @@ export interface StepLayout {
 }
 
 export interface StepSizes {
-  maxBatch: number;
+  /** Rows of logits of a step. */
+  maxSamples: number;
   maxStepTokens: number;
   slots: number;
   /** KV blocks of a sequence at most. */
   maxBlocks: number;
 }
 
-export function stepLayout({ maxBatch, maxStepTokens, slots, maxBlocks }: StepSizes): StepLayout {
+export function stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks }: StepSizes): StepLayout {
   const align = (words: number) => Math.ceil(words / 64) * 64;
-  const samplesAt = align(16 + maxBatch);
-  const rowsAt = align(samplesAt + maxBatch * STEP_WORDS);
+  const samplesAt = align(16 + maxSamples);
+  const rowsAt = align(samplesAt + maxSamples * STEP_WORDS);
   const tilesAt = rowsAt + maxStepTokens * 4;
   const tablesAt = tilesAt + maxStepTokens * 2;
   return { gatherAt: 16, samplesAt, rowsAt, tilesAt, tablesAt, maxBlocks, words: tablesAt + slots * maxBlocks };

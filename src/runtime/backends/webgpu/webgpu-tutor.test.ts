@@ -10,7 +10,7 @@ const make = () =>
     source: createBuiltInSource(new URL('../../../../models/tutor/', import.meta.url)),
     path: TUTOR_GGUF,
     contextTokens: 192,
-    maxBatch: 2,
+    maxBatch: 3,
   });
 
 backendContract('webgpu, tutor', make, { promptTokens: PROMPT, timeoutMs: 240_000 });

@@ -34,7 +34,7 @@ export interface PlanBuffers {
   ffn: GPUBuffer;
   /** [maxBatch, heads, splits, headDim + 4] */
   parts: GPUBuffer;
-  /** [maxBatch, vocab] */
+  /** [maxSamples, vocab] */
   logits: GPUBuffer;
   outputNorm: GPUBuffer;
   layers: readonly LayerVectors[];
@@ -49,6 +49,8 @@ export interface BufferSizes {
   contextTokens: number;
   kvBlocks: number;
   maxBatch: number;
+  /** Rows of logits of a step, a whole number of what the output projection takes at a time. */
+  maxSamples: number;
   /** Rows that activations have room for. */
   rows: number;
   /** Splits of a context at most. */
@@ -60,7 +62,7 @@ export function createPlanBuffers(
   description: ModelDescription,
   { vectors }: LoadedWeights,
   layout: StepLayout,
-  { contextTokens, kvBlocks, maxBatch, rows, maxSplits }: BufferSizes,
+  { contextTokens, kvBlocks, maxBatch, maxSamples, rows, maxSplits }: BufferSizes,
 ): PlanBuffers {
   const { memory } = gpu;
   const { config, weights } = description;
@@ -107,7 +109,7 @@ export function createPlanBuffers(
     attention: floats('attention', rows * sizes.attnStride),
     ffn: floats('ffn', rows * sizes.ffnStride),
     parts: floats('attention parts', maxBatch * splitWords(config, maxSplits)),
-    logits: floats('logits', maxBatch * sizes.logitsStride),
+    logits: floats('logits', maxSamples * sizes.logitsStride),
     outputNorm: vector('output norm', sizes.xStride, weights.outputNorm),
     layers: weights.layers.map(layerVectors),
     keys: config.layers.map((_, index) => memory.create(`layer ${index} keys`, kvBytes)),

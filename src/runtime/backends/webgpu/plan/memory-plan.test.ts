@@ -6,8 +6,10 @@ import { makeSyntheticGguf, SHAPES } from '../../../models/testing/synthetic-mod
 import { planMemory, type MemoryRequest } from './memory-plan.ts';
 
 const request: MemoryRequest = {
+  model: 'mine',
   weightBytes: 1_000_000,
   maxBatch: 4,
+  maxSamples: 4,
   maxStepTokens: 256,
   slots: 8,
   maxBindingBytes: 2 ** 27,

@@ -93,8 +93,9 @@ export class ModelPlan {
     if (fused) this.#recordFused(run, shape, fused);
     else if (this.#chunk) this.#recordChunk(run, shape, this.#chunk);
     if (shape.samples > 0) {
-      const output = this.#output.find(({ m }) => m >= shape.samples)!;
-      for (const dispatch of fused ? output.fused : output.chunk) run(dispatch);
+      const output = this.#output.find(({ m }) => m >= shape.samples) ?? this.#output.at(-1)!;
+      const groups = Math.ceil(shape.samples / output.m);
+      for (const dispatch of fused ? output.fused : output.chunk) run(dispatch, dispatch.x, groups);
       this.#sampler.encode(pass, shape.samples, shape.variant);
       count += 2;
     }

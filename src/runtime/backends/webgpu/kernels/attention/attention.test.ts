@@ -80,7 +80,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   const { device, memory } = gpu;
   const stride = (heads + 2 * kvHeads) * headDim;
   const maxBlocks = Math.ceil(tokens / attention.KV_BLOCK) + 1;
-  const layout = stepLayout({ maxBatch: 1, maxStepTokens: tokens + 8, slots: 2, maxBlocks });
+  const layout = stepLayout({ maxSamples: 1, maxStepTokens: tokens + 8, slots: 2, maxBlocks });
   const spec: attention.AttentionSpec = {
     heads,
     kvHeads,

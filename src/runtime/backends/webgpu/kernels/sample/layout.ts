@@ -8,6 +8,9 @@ const STEP_SAMPLE = 1;
 const STEP_APPEND_PREVIOUS = 2;
 const STEP_APPEND_TOKEN = 4;
 const STEP_MASKED = 8;
+const STEP_FOLLOWED = 16;
+/** Bits of the flags from which on the depth is. */
+const DEPTH_SHIFT = 8;
 
 /** What a row of logits is for. */
 export interface SampleRow {
@@ -24,6 +27,13 @@ export interface SampleRow {
   append?: 'previous' | number;
   /** The slot's grammar mask applies. @default false */
   masked?: boolean;
+  /**
+   * For a sequence that is sampled after each of several tokens: how many of them come before this row's, each in the row before it, with
+   * its id as `append`. @default 0
+   */
+  depth?: number;
+  /** The next row goes on with the sequence: it counts the tokens, and its sample is the latest. @default false */
+  followed?: boolean;
 }
 
 /** Writes one row of the `steps` buffer at `offset` words. */
@@ -32,6 +42,8 @@ export function packStepRow(words: Uint32Array, offset: number, row: SampleRow):
   if (row.append === 'previous') flags |= STEP_APPEND_PREVIOUS;
   else if (row.append !== undefined) flags |= STEP_APPEND_TOKEN;
   if (row.masked === true) flags |= STEP_MASKED;
+  if (row.followed === true) flags |= STEP_FOLLOWED;
+  flags |= (row.depth ?? 0) << DEPTH_SHIFT;
   words[offset] = row.slot;
   words[offset + 1] = row.position;
   words[offset + 2] = flags;

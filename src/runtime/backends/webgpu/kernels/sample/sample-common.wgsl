@@ -28,6 +28,10 @@ const STEP_SAMPLE = 1u;
 const STEP_APPEND_PREVIOUS = 2u;
 const STEP_APPEND_TOKEN = 4u;
 const STEP_MASKED = 8u;
+// More rows of the same slot follow, each with one token more.
+const STEP_FOLLOWED = 16u;
+// Rows of the same slot before this one, whose tokens (STEP_APPEND_TOKEN) come before its own.
+const DEPTH_SHIFT = 8u;
 
 const FLAG_SAMPLED = 1u;
 const FLAG_PENALISED = 2u;

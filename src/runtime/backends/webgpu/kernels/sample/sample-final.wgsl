@@ -283,9 +283,10 @@ fn choose(t: u32, row: Row, zMax: f32, unfiltered: u32, mass: f32, minZ: f32) ->
 }
 //#endif
 
-// The token that this step appended goes into history and counts; sample-partial has taken it into account already.
-fn countAppended(step: vec4<u32>) {
-  if ((paramWord(step.x, 11u) & FLAG_PENALISED) == 0u || (step.z & (STEP_APPEND_PREVIOUS | STEP_APPEND_TOKEN)) == 0u) {
+// The tokens that this step appended go into history and counts; sample-partial has taken them into account already. The last row of a
+// slot does so for all of them, since the rows run at the same time.
+fn countAppended(row: u32, step: vec4<u32>) {
+  if ((paramWord(step.x, 11u) & FLAG_PENALISED) == 0u || (step.z & (STEP_APPEND_PREVIOUS | STEP_APPEND_TOKEN)) == 0u || (step.z & STEP_FOLLOWED) != 0u) {
     return;
   }
   var token = step.w;
@@ -295,13 +296,24 @@ fn countAppended(step: vec4<u32>) {
   let base = step.x * STATE_STRIDE;
   state[base + token] += 1u;
   state[base + HISTORY_OFFSET + step.y - 1u] = token;
+  for (var i = 1u; i <= step.z >> DEPTH_SHIFT; i++) {
+    token = steps[row - i].w;
+    state[base + token] += 1u;
+    state[base + HISTORY_OFFSET + step.y - 1u - i] = token;
+  }
+}
+
+fn setLatest(step: vec4<u32>, token: u32) {
+  if ((step.z & STEP_FOLLOWED) == 0u) {
+    tokens[step.x] = token;
+  }
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let step = steps[group.x];
   if (t == 0u) {
-    countAppended(step);
+    countAppended(group.x, step);
   }
   if ((step.z & STEP_SAMPLE) == 0u) {
     return;
@@ -347,7 +359,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   if (status != 0u) {
     // Token 0, so that steps already in flight stay within the vocabulary.
     if (t == 0u) {
-      tokens[row.slot] = 0u;
+      setLatest(step, 0u);
       records[base] = 0u;
       records[base + 1u] = status;
     }
@@ -408,7 +420,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
 //#endif
   if (t == 0u) {
-    tokens[row.slot] = token;
+    setLatest(step, token);
     records[base] = token;
     records[base + 1u] = 0u;
     if (topLogprobs > 0u) {

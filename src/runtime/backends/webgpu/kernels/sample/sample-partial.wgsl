@@ -30,6 +30,15 @@ fn lowerBias(slot: u32, id: u32) -> u32 {
   return low;
 }
 
+// How often a step appends this token up to and with this row: that is not in the counts yet, as sample-final puts it there.
+fn countPending(row: u32, depth: u32, pending: u32, id: u32) -> u32 {
+  var count = select(0u, 1u, id == pending);
+  for (var i = 1u; i <= depth; i++) {
+    count += select(0u, 1u, id == steps[row - i].w);
+  }
+  return count;
+}
+
 fn penalise(slot: u32, logit: f32, counts: u32) -> f32 {
   if (counts == 0u) {
     return logit;
@@ -60,7 +69,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let blockBase = group.x * BLOCK;
   let blockEnd = min(blockBase + BLOCK, VOCAB);
 
-  // The token that this step appends is not in the counts yet: sample-final puts it there.
   var pending = NO_TOKEN;
   if ((step.z & STEP_APPEND_PREVIOUS) != 0u) {
     pending = tokens[slot];
@@ -94,7 +102,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
           }
         }
         if (isPenalised && z > BANNED_LIMIT) {
-          z = penalise(slot, z, state[stateBase + id] + select(0u, 1u, id == pending));
+          z = penalise(slot, z, state[stateBase + id] + countPending(row, step.z >> DEPTH_SHIFT, pending, id));
         }
       }
       if (isMasked && ((state[stateBase + MASK_OFFSET + id / 32u] >> (id % 32u)) & 1u) == 0u) {
