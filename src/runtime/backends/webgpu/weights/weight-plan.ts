@@ -1,4 +1,3 @@
-import { TokenglassError } from '../../../../shared/errors.ts';
 import type { LayerWeights, ModelDescription } from '../../../models/architectures/model-config.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import { matrixBytes, type WeightFormat } from '../kernels/formats/formats.ts';
@@ -42,35 +41,30 @@ export interface WeightPlan {
   layers: readonly LayerPlan[];
   /** Every matrix once. */
   matrices: readonly MatrixPlan[];
-  /** Bytes of all matrices. */
+  /** Bytes of all matrices, and of the largest: one that is no vocabulary is never split. */
   bytes: number;
+  largestBytes: number;
 }
 
 export interface PlanLimits {
   maxBindingBytes: number;
 }
 
-/**
- * Decides how weights lie on the device, from the header alone.
- * @throws TokenglassError `model-too-large` for a matrix that no binding can hold
- */
-export function planWeights({ config, weights }: ModelDescription, limits: PlanLimits): WeightPlan {
+/** Decides how weights lie on the device, from the header alone. */
+export function planWeights({ weights }: ModelDescription, limits: PlanLimits): WeightPlan {
   const embedding = splitRows('embedding', weights.tokenEmbedding, limits);
   const output = weights.output ? splitRows('output', weights.output, limits) : embedding;
   const layers = weights.layers.map((layer, index) => planLayer(layer, index));
   const matrices = [...new Set([...embedding, ...output, ...layers.flatMap(layerMatrices)])];
-  for (const matrix of matrices) {
-    const bytes = matrixBytes(matrix.format, matrix.rows, matrix.cols);
-    if (bytes > limits.maxBindingBytes) {
-      throw new TokenglassError(
-        'model-too-large',
-        `Cannot run the model: its matrix ${matrix.label} takes ${bytes} bytes, and this device binds ${limits.maxBindingBytes} ` +
-          'at most; take a smaller model',
-        { details: { neededBytes: bytes, availableBytes: limits.maxBindingBytes, layers: config.layers.length } },
-      );
-    }
-  }
-  return { embedding, output, layers, matrices, bytes: matrices.reduce((sum, m) => sum + planBytes(m), 0) };
+  const sizes = matrices.map(planBytes);
+  return {
+    embedding,
+    output,
+    layers,
+    matrices,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    largestBytes: Math.max(...sizes),
+  };
 }
 
 export function planBytes({ format, rows, cols }: MatrixPlan): number {
