@@ -121,17 +121,18 @@ class WorkerEngine implements Engine {
     const id = this.#nextId++;
     const onAbort = (): void => this.#send({ type: 'abort', id });
     const queue = new EventQueue<TokenEvent>({ onAbandon: onAbort, ...(signal && { signal }) });
+    const sent = message(id);
     if (signal?.aborted) queue.end(abortError(signal));
     else if (this.#closed.signal.aborted) queue.end(this.#closed.signal.reason);
     else {
       this.#requests.set(id, {
         queue,
-        stamps: new DeliveryStamps(this.#clock, calledMs),
+        stamps: new DeliveryStamps(this.#clock, calledMs, sent.type === 'resume'),
         release: () => signal?.removeEventListener('abort', onAbort),
       });
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
-        this.#send(message(id));
+        this.#send(sent);
       } catch (cause) {
         this.#requests.delete(id);
         queue.end(

@@ -12,16 +12,21 @@ export class DeliveryStamps {
   #firstDeliveredMs: number | undefined;
   #lastDeliveredMs: number | undefined;
   #hidden = isHidden();
+  #isOld: boolean;
 
-  constructor(clock: Clock, calledMs: number) {
+  /** @param isResumed the first text, before any token, is of an earlier run */
+  constructor(clock: Clock, calledMs: number, isResumed = false) {
     this.#clock = clock;
     this.calledMs = calledMs;
+    this.#isOld = isResumed;
   }
 
   /** To be called for each event when its message is handled, before the consumer sees it. */
   onEvent(event: TokenEvent): void {
     this.#hidden ||= isHidden();
     if (event.type !== 'delta') return;
+    this.#isOld &&= event.tokens.length === 0;
+    if (this.#isOld) return;
     const nowMs = this.#clock.now();
     this.#lastDeliveredMs = nowMs; // also a delta that carries an end token and no text: TPOT counts that token
     if (event.text !== '') this.#firstDeliveredMs ??= nowMs;

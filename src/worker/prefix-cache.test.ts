@@ -138,6 +138,8 @@ for (const name of ['onnx-wasm', 'webgpu'] as const)
         expect(resumed.text).to.equal(whole.text);
         expect(resumed.ids).to.deep.equal(whole.ids.slice(cut!.outputTokens));
         expect(resumed.end.usage.cachedTokens, 'its prompt was kept').to.be.greaterThan(32);
+        const { firstTokenMs, firstDeliveredMs } = resumed.end.trace.marks;
+        expect(firstDeliveredMs, 'TTFT is that of new text').to.be.at.least(firstTokenMs!);
         expect((await engine.resumable!()).map(({ id }) => id)).not.to.include(cut!.id);
       });
     });

@@ -145,6 +145,30 @@ export const chatStyles = css`
     margin-block-end: var(--_space-3);
   }
 
+  .cut {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: space-between;
+    gap: var(--_space-2) var(--_space-4);
+    margin-block-start: var(--_space-3);
+    padding-block-start: var(--_space-3);
+    border-block-start: 1px dashed var(--_line-strong);
+  }
+
+  .cut p {
+    margin: 0;
+    color: var(--_ink-2);
+    font-size: var(--_text-sm);
+  }
+
+  .choices {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: var(--_space-2);
+  }
+
   .error {
     margin-block-start: var(--_space-3);
     padding: var(--_space-3) var(--_space-4) var(--_space-4);

@@ -1,5 +1,6 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import type { TokenglassError } from '../../shared/errors.ts';
 import type { SamplingParams } from '../../shared/generation.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
 import { controls } from '../styles/controls.ts';
@@ -21,10 +22,12 @@ import type { TgMarkdown } from '../markdown/markdown.ts';
 import '../composer/composer.ts';
 import { chatStyles } from './chat.styles.ts';
 import { Conversation, type Turn } from './conversation.ts';
+import { findCutAnswers } from './cut-answers.ts';
 import { renderTurn } from './turn.ts';
 
 /**
- * A chat with a model that runs in the page. Questions asked before there is an engine wait for it.
+ * A chat with a model that runs in the page. Questions asked before there is an engine wait for it. A conversation whose last answer was cut
+ * short, by a reload, a crash or a lost device, is taken up again where the engine takes answers down, and the answer can go on.
  *
  * @summary Conversation, composer, and the events an overlay follows
  * @slot empty - Shown above the suggestions while nothing has been asked
@@ -40,6 +43,7 @@ import { renderTurn } from './turn.ts';
  * @csspart log - The scrolling conversation
  * @csspart question - A question
  * @csspart answer - An answer
+ * @csspart cut - What is offered of an answer that was cut short
  * @csspart foot - Field and note
  * @cssproperty --tg-chat-block-size - Height (default 36rem)
  *
@@ -98,10 +102,15 @@ export class TgChat extends LitElement {
     },
     onEnd: (end) => this.#handleEnd(end),
     onError: ({ runId, error }) => {
+      if (this.#isTaken(error)) return;
       this.#finish('error', { error });
       this.dispatchEvent(new TgErrorEvent({ runId, error }));
     },
   });
+  /** What there was of the answer that goes on. */
+  #before: string | undefined;
+  /** True while nothing but a restored conversation is shown. */
+  #isRestored = false;
 
   constructor() {
     super();
@@ -126,6 +135,7 @@ export class TgChat extends LitElement {
    */
   async ask(question: string): Promise<GenerationResult | undefined> {
     this.#interrupt();
+    this.#leaveCut();
     const turn = this.#conversation.add(question);
     return this.#answer(turn);
   }
@@ -135,8 +145,42 @@ export class TgChat extends LitElement {
     const turn = this.#conversation.last;
     if (!turn) return undefined;
     this.#interrupt();
+    this.#leaveCut();
     this.#conversation.reopen(turn);
     return this.#answer(turn);
+  }
+
+  /**
+   * Goes on with the last answer, if it was cut short: with the same tokens as without the cut.
+   *
+   * @returns the result; undefined if it failed, or if there is no such answer
+   */
+  async goOn(): Promise<GenerationResult | undefined> {
+    const { engine } = this;
+    const turn = this.#conversation.last;
+    if (!engine || !turn?.cut) return undefined;
+    const { id } = turn.cut;
+    this.#before = turn.answer.text;
+    this.#isRestored = false;
+    this.#conversation.reopen(turn);
+    turn.status = 'queued';
+    this.#active = turn;
+    this.#scroll.toEnd();
+    this.announcement = 'Going on with the answer';
+    this.requestUpdate();
+    this.focus();
+    return this.#generation.resume(engine, id);
+  }
+
+  /** Forgets the last answer's rest, if it was cut short; a conversation that was only restored for it goes, too. */
+  dismiss(): void {
+    if (!this.#conversation.last?.cut) return;
+    const wasRestored = this.#isRestored;
+    this.#leaveCut();
+    if (wasRestored) this.#conversation.clear();
+    this.announcement = 'Dismissed';
+    this.requestUpdate();
+    this.focus();
   }
 
   /** Stops the answer that is on; what has arrived of it stays. */
@@ -149,6 +193,7 @@ export class TgChat extends LitElement {
   /** Starts a new conversation. */
   clear(): void {
     this.#interrupt();
+    this.#leaveCut();
     this.#conversation.clear();
     this.announcement = 'New conversation';
     this.requestUpdate();
@@ -170,6 +215,52 @@ export class TgChat extends LitElement {
     if (changed.get('engine') !== undefined && this.#generation.busy) this.#interrupt();
     const last = this.#conversation.last;
     if (last?.status === 'waiting') void this.#answer(last);
+    else if (this.engine) void this.#findCut(this.engine);
+  }
+
+  /** Offers to go on with an answer of this chat that was cut short: in a page that was loaded again, or whose engine was. */
+  async #findCut(engine: Engine): Promise<void> {
+    const answers = await findCutAnswers(engine, this.systemPrompt);
+    if (this.engine !== engine || this.busy) return;
+    const { last } = this.#conversation;
+    const [latest] = answers;
+    if (!last && latest) {
+      this.#conversation.restore(latest);
+      this.#isRestored = true;
+    } else if (!this.#conversation.recognise(answers, this.systemPrompt, this.historyTurns)) {
+      // Another tab has gone on with it, or it was cleared.
+      if (last?.status === 'cut') this.#endCut(last, 'Cut short');
+      return;
+    }
+    this.announcement = 'The last answer was cut short. You can go on with it, or dismiss it.';
+    this.#scroll.toEnd();
+    this.requestUpdate();
+  }
+
+  /** Something else is wanted than to go on with the last answer. */
+  #leaveCut(): void {
+    const { last } = this.#conversation;
+    if (last?.cut) {
+      void this.engine?.discard?.(last.cut.id).catch(() => undefined);
+      this.#endCut(last, 'Cut short');
+    }
+    this.#isRestored = false;
+  }
+
+  #endCut(turn: Turn, note: string): void {
+    turn.status = 'stopped';
+    turn.note = note;
+    delete turn.cut;
+    this.requestUpdate();
+  }
+
+  /** True if the answer that was to go on is gone, or another tab has it: that is no fault, and what there was of it stays. */
+  #isTaken({ code }: TokenglassError): boolean {
+    const turn = this.#active;
+    if (code !== 'invalid-request' || this.#before === undefined || !turn) return false;
+    turn.note = 'Another tab goes on with it';
+    this.#finish('stopped', {});
+    return true;
   }
 
   async #answer(turn: Turn): Promise<GenerationResult | undefined> {
@@ -208,11 +299,16 @@ export class TgChat extends LitElement {
 
   #finish(status: 'done' | 'stopped' | 'error', outcome: Pick<Turn, 'error' | 'trace'>, turn = this.#active): void {
     if (!turn) return;
+    // An answer that was to go on and did not get that far keeps what there was of it.
+    if (this.#before !== undefined && turn.answer.text === '') turn.answer.append(this.#before);
     turn.answer.close();
     turn.pieces?.close();
     turn.status = status;
     Object.assign(turn, outcome);
-    if (turn === this.#active) this.#active = undefined;
+    if (turn === this.#active) {
+      this.#active = undefined;
+      this.#before = undefined;
+    }
     this.requestUpdate();
     // The error has a live region of its own.
     if (status !== 'error') void this.#announce(turn);
@@ -224,7 +320,7 @@ export class TgChat extends LitElement {
     const shown = this.renderRoot.querySelector<TgMarkdown>(`tg-markdown[data-turn="${turn.id}"]`);
     await shown?.updateComplete;
     const text = shown?.plainText.trim() ?? '';
-    this.announcement = turn.status === 'stopped' ? `Stopped. ${text}` : text;
+    this.announcement = turn.status === 'stopped' ? `${turn.note ?? 'Stopped'}. ${text}` : text;
   }
 
   readonly #handleKeydown = (event: KeyboardEvent): void => {
@@ -284,6 +380,8 @@ export class TgChat extends LitElement {
           showTokens: this.showTokens,
           status: turn === this.#active && active !== 'idle' && active !== 'done' ? active : turn.status,
           onAgain: () => void this.regenerate(),
+          onGoOn: this.engine?.resume && (() => void this.goOn()),
+          onDismiss: () => this.dismiss(),
         }),
     );
   }

@@ -4,7 +4,7 @@ import type { RequestTrace } from '../../shared/trace.ts';
 import { decodeRate } from '../../runtime/metrics/rates.ts';
 import { tpot } from '../../runtime/metrics/tpot.ts';
 import { ttft } from '../../runtime/metrics/ttft.ts';
-import { ABSENT, formatCount, formatMs, formatMsPerToken, formatRate } from '../internal/format.ts';
+import { ABSENT, formatAgo, formatCount, formatMs, formatMsPerToken, formatRate } from '../internal/format.ts';
 import { describeError } from '../internal/describe-error.ts';
 import { icons } from '../internal/icons.ts';
 import '../copy-button/copy-button.ts';
@@ -19,6 +19,9 @@ export interface TurnView {
   status: AnswerStatus;
   /** The reader wants the answer again. */
   onAgain: () => void;
+  /** The reader wants an answer that was cut short to go on, or not to. Absent while there is no engine. */
+  onGoOn: (() => void) | undefined;
+  onDismiss: () => void;
 }
 
 /** Said while there is no text yet. */
@@ -44,6 +47,7 @@ export function renderTurn(turn: Turn, view: TurnView) {
           ?hidden=${view.showTokens && turn.pieces !== undefined}
         ></tg-markdown>
         ${turn.error ? renderError(turn.error, view) : nothing}
+        ${view.status === 'cut' && turn.cut ? renderCut(turn.cut.atMs, view) : nothing}
         ${view.status === 'done' || view.status === 'stopped' ? renderFooter(turn, view) : nothing}
       </div>
     </article>
@@ -53,7 +57,7 @@ export function renderTurn(turn: Turn, view: TurnView) {
 function renderFooter(turn: Turn, view: TurnView) {
   return html`
     <footer>
-      ${view.status === 'stopped' ? html`<span class="note">Stopped</span>` : nothing}
+      ${view.status === 'stopped' ? html`<span class="note">${turn.note ?? 'Stopped'}</span>` : nothing}
       ${turn.trace ? renderReceipt(turn.trace) : nothing}
       <span class="actions">
         <tg-copy-button .text=${() => turn.answer.text} label="Copy answer"></tg-copy-button>
@@ -79,6 +83,20 @@ function renderReceipt(trace: RequestTrace) {
       ${figures.map(({ name, value, unit }) => html`<span class="figure">${name} <b>${value}</b> ${unit}</span>`)}
       <span class="figure"><b>${formatCount(trace.usage.completionTokens)}</b> tokens</span>
     </span>
+  `;
+}
+
+function renderCut(atMs: number, { onGoOn, onDismiss }: TurnView) {
+  return html`
+    <div class="cut" part="cut" role="group" aria-label="The answer was cut short">
+      <p>This answer was cut short ${formatAgo(Date.now() - atMs)}.</p>
+      <div class="choices">
+        <button type="button" class="outline go-on" ?disabled=${!onGoOn} @click=${onGoOn}>
+          ${icons.arrow} Go on with it
+        </button>
+        <button type="button" class="quiet dismiss" @click=${onDismiss}>Dismiss</button>
+      </div>
+    </div>
   `;
 }
 

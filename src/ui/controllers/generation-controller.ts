@@ -105,7 +105,26 @@ export class GenerationController implements ReactiveController {
    *
    * @returns the result, or undefined if the run failed or was replaced by a newer one
    */
-  async run(engine: Engine, request: GenerateRequest): Promise<GenerationResult | undefined> {
+  run(engine: Engine, request: GenerateRequest): Promise<GenerationResult | undefined> {
+    return this.#run((calledAtMs, signal) => engine.generate({ ...request, calledAtMs }, signal));
+  }
+
+  /**
+   * Goes on with an answer that was cut short, of `engine.resumable()`. What there was of it comes first, and is no first text. Otherwise as
+   * {@link run}.
+   */
+  resume(engine: Engine, id: string): Promise<GenerationResult | undefined> {
+    return this.#run((_, signal) => {
+      if (!engine.resume)
+        throw new TokenglassError('unsupported', 'Cannot go on: this engine takes no answers down; ask again');
+      return engine.resume(id, signal);
+    }, true);
+  }
+
+  async #run(
+    start: (calledMs: number, signal: AbortSignal) => AsyncIterable<TokenEvent>,
+    isResumed = false,
+  ): Promise<GenerationResult | undefined> {
     this.#abort?.abort();
     const runId = (this.#runId += 1);
     const abort = new AbortController();
@@ -115,8 +134,8 @@ export class GenerationController implements ReactiveController {
     this.#enter(GenerationState.queued);
     this.#listener.onCall?.({ runId, calledMs });
     try {
-      const events = engine.generate({ ...request, calledAtMs: calledMs }, abort.signal);
-      const result = await this.#consume(runId, events, stamp);
+      const events = start(calledMs, abort.signal);
+      const result = await this.#consume(runId, events, stamp, isResumed);
       if (!result) return undefined;
       this.#settle(runId, GenerationState.done);
       this.#listener.onEnd?.({ runId, ...result });
@@ -142,8 +161,10 @@ export class GenerationController implements ReactiveController {
     runId: number,
     events: AsyncIterable<TokenEvent>,
     stamp: DeliveryStamp,
+    isResumed: boolean,
   ): Promise<GenerationResult | undefined> {
     let result: GenerationResult | undefined;
+    let isOld = isResumed;
     for await (const event of events) {
       if (runId !== this.#runId) return undefined;
       if (event.type === 'start') {
@@ -151,7 +172,8 @@ export class GenerationController implements ReactiveController {
         const { requestId, promptTokens, cachedTokens } = event;
         this.#listener.onStart?.({ runId, requestId, promptTokens, cachedTokens });
       } else if (event.type === 'delta') {
-        this.#deliver(runId, event.text, event.tokens, stamp);
+        isOld &&= event.tokens.length === 0;
+        this.#deliver(runId, event, isOld ? undefined : stamp);
       } else {
         const { finishReason, usage } = event;
         result = { outcome: 'completed', finishReason, usage, trace: stamp.onto(event.trace) };
@@ -162,9 +184,14 @@ export class GenerationController implements ReactiveController {
     throw new TokenglassError('internal', 'Cannot finish the answer: the engine ended without an end event; ask again');
   }
 
-  #deliver(runId: number, text: string, tokens: readonly OutputToken[], stamp: DeliveryStamp): void {
+  /** @param stamp - absent for text of an earlier run */
+  #deliver(
+    runId: number,
+    { text, tokens }: Extract<TokenEvent, { type: 'delta' }>,
+    stamp: DeliveryStamp | undefined,
+  ): void {
     const deliveredMs = this.#clock.now();
-    if (text !== '' && stamp.onText(deliveredMs)) {
+    if (text !== '' && stamp?.onText(deliveredMs)) {
       this.#enter(GenerationState.streaming);
       this.#listener.onFirstText?.({ runId, ttftMs: deliveredMs - stamp.calledMs });
     }

@@ -73,6 +73,21 @@ export function formatCount(count: number | undefined): string {
   return isKnown(count) ? digits(count, 0) : ABSENT;
 }
 
+const AGO_UNITS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+] as const;
+
+/** How long ago something was, for a sentence: "just now", "2 minutes ago", "yesterday". */
+export function formatAgo(ms: number): string {
+  for (const [size, unit] of AGO_UNITS) {
+    if (ms < size) continue;
+    return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(-Math.floor(ms / size), unit);
+  }
+  return 'just now';
+}
+
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** Bytes in decimal units, as storage and bandwidth are given. */

@@ -1,7 +1,8 @@
-import { abortError, type TokenglassError } from '../../shared/errors.ts';
+import { abortError, TokenglassError } from '../../shared/errors.ts';
 import { systemClock } from '../../shared/clock.ts';
 import type { GenerateRequest, OutputToken, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
+import type { ResumableAnswer } from '../../shared/resumable.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { Engine, EngineEvents, EngineMetrics } from '../../runtime/engine/engine.ts';
 
@@ -10,6 +11,8 @@ export interface ScriptedAnswer {
   tokens: readonly string[];
   /** Waits before the token of that index; nothing is waited for by default. */
   pace?: (index: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** Text of an earlier run, which comes first and without tokens. */
+  before?: string;
   /** Thrown after the tokens instead of an end event. */
   error?: TokenglassError;
 }
@@ -47,14 +50,41 @@ export class ScriptedEngine implements Engine {
   readonly metrics: EngineMetrics;
   /** Every request so far. */
   readonly requests: GenerateRequest[] = [];
+  readonly resumable?: NonNullable<Engine['resumable']>;
+  readonly resume?: NonNullable<Engine['resume']>;
+  readonly discard?: NonNullable<Engine['discard']>;
   readonly #script: Script;
   readonly #listeners = {
     step: new Set<(e: StepTrace) => void>(),
     request: new Set<(e: EngineEvents['request']) => void>(),
   };
 
-  constructor(script: Script, info: EngineInfo = scriptedInfo) {
+  /** @param cut - answers that were cut short; absent for an engine that takes none down */
+  constructor(script: Script, info: EngineInfo = scriptedInfo, cut?: ResumableAnswer[]) {
     this.#script = script;
+    if (cut) {
+      const take = (id: string): ResumableAnswer | undefined =>
+        cut.splice(cut.findIndex((answer) => answer.id === id) >>> 0, 1)[0];
+      this.resumable = () => Promise.resolve([...cut]);
+      this.discard = (id) => Promise.resolve(void take(id));
+      this.resume = (id, signal) => {
+        const answer = take(id);
+        const request = { prompt: `resume ${id}` };
+        this.requests.push(request);
+        const script: ScriptedAnswer = answer
+          ? this.#script(request, this.requests.length)
+          : {
+              tokens: [],
+              error: new TokenglassError('invalid-request', 'Cannot go on: there is no such answer; ask again'),
+            };
+        return this.#play(
+          `scripted-${this.requests.length}`,
+          request,
+          { ...script, before: answer?.text ?? '' },
+          signal,
+        );
+      };
+    }
     this.info = info;
     this.metrics = {
       on: (type, listener) => {
@@ -108,6 +138,7 @@ export class ScriptedEngine implements Engine {
     let outcome: EngineEvents['request']['outcome'] = 'aborted';
     try {
       yield { type: 'start', requestId, promptTokens, cachedTokens: 0 };
+      if (answer.before) yield { type: 'delta', text: answer.before, tokens: [] };
       for (const [index, text] of answer.tokens.entries()) {
         const stepMs = systemClock.now();
         await answer.pace?.(index, signal);
