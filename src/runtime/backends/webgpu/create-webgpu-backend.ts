@@ -72,7 +72,7 @@ const MAX_SPLITS = 32;
  * Loads a GGUF model and makes a backend of our own WGSL kernels. Weights stream to the device and are never whole in JS.
  *
  * @throws TokenglassError `no-webgpu`, `insecure-context`, `no-adapter`, `fallback-adapter`, `model-not-found`, `model-invalid`,
- *   `model-unsupported`, `model-too-large`, `network`, `device-lost`, `numeric-fault`; `AbortError`
+ *   `model-unsupported`, `model-too-large`, `network`, `device-lost`, `watchdog`, `numeric-fault`; `AbortError`
  */
 export async function createWebGpuBackend(options: WebGpuBackendOptions): Promise<WebGpuBackend> {
   const gpu = await acquireDevice(options);
@@ -269,7 +269,7 @@ async function assemble(
     kvMemory,
     writer,
     stepBuffer: buffers.step,
-    ring: new ReadbackRing(gpu.memory, RUN_AHEAD, maxSamples * sampler.recordBytes + TIMER_BYTES),
+    ring: new ReadbackRing(gpu, RUN_AHEAD, maxSamples * sampler.recordBytes + TIMER_BYTES),
     ...(useTimer && { timer: new StepTimer(device, gpu.memory) }),
     splitTokens: SPLIT_TOKENS,
     maxSplits: MAX_SPLITS,

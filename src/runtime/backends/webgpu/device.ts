@@ -1,6 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { AdapterInfo } from '../../../shared/info.ts';
 import { GpuMemory } from './memory.ts';
+import { Watchdog, type WatchdogOptions } from './watchdog.ts';
 
 export interface GpuDeviceOptions {
   /** Where adapters come from. @default `navigator.gpu` */
@@ -9,6 +10,8 @@ export interface GpuDeviceOptions {
   requireHardware?: boolean;
   /** Leave these features off although the adapter has them (tests of the plain variants). @default none */
   withoutFeatures?: readonly string[];
+  /** When a device that does not answer is taken for dead. */
+  watchdog?: WatchdogOptions;
 }
 
 /** What kernels may use on this device. */
@@ -29,7 +32,9 @@ export interface GpuContext {
   readonly adapter: AdapterInfo;
   readonly abilities: GpuAbilities;
   readonly memory: GpuMemory;
-  /** Resolves, once, when the device was lost for a reason other than `destroy`, or reported an error that nobody caught. */
+  /** Everything that waits for the device does so under it. */
+  readonly watchdog: Watchdog;
+  /** Resolves, once, when the device was lost for a reason other than `destroy`, reported an error that nobody caught, or hung. */
   readonly lost: Promise<TokenglassError>;
   /** Frees all buffers and the device. Calling it twice is safe. */
   destroy(): void;
@@ -62,7 +67,7 @@ export async function acquireDevice(options: GpuDeviceOptions = {}): Promise<Gpu
   const without = new Set(options.withoutFeatures);
   const requiredFeatures = WANTED_FEATURES.filter((name) => adapter.features.has(name) && !without.has(name));
   const device = await requestDevice(adapter, requiredFeatures);
-  return wrap(device, gpu, adapter, info, without);
+  return wrap(device, gpu, adapter, info, without, options.watchdog);
 }
 
 function navigatorGpu(): GPU {
@@ -112,10 +117,13 @@ function wrap(
   adapter: GPUAdapter,
   info: AdapterInfo,
   without: ReadonlySet<string>,
+  { limitMs = info.isFallback ? SOFTWARE_WATCHDOG_MS : WATCHDOG_MS, every }: WatchdogOptions = {},
 ): GpuContext {
   const memory = new GpuMemory(device);
   let destroyed = false;
+  let lose: (error: TokenglassError) => void;
   const lost = new Promise<TokenglassError>((resolve) => {
+    lose = resolve;
     void device.lost.then(({ reason, message }) => {
       if (destroyed) return;
       resolve(
@@ -133,11 +141,14 @@ function wrap(
       );
     });
   });
+  const watchdog = new Watchdog(limitMs, (error) => lose(error), every);
+  void lost.then((error) => watchdog.end(error));
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   return {
     device,
     adapter: info,
     memory,
+    watchdog,
     lost,
     abilities: {
       ...(device.features.has('subgroups') && { subgroups: { min: subgroupMinSize, max: subgroupMaxSize } }),
@@ -148,11 +159,16 @@ function wrap(
     },
     destroy() {
       destroyed = true;
+      watchdog.stop();
       memory.destroyAll();
       device.destroy();
     },
   };
 }
+
+/** The longest step there is, a prefill chunk, takes a second or so on a weak GPU; a software adapter may be busy for minutes. */
+const WATCHDOG_MS = 60_000;
+const SOFTWARE_WATCHDOG_MS = 600_000;
 
 const PACKED_4X8 = 'packed_4x8_integer_dot_product';
 

@@ -48,14 +48,14 @@ export class KvMemory {
 
   /** Writes blocks, in queue order. */
   async write(blocks: readonly number[], data: readonly Uint8Array<ArrayBuffer>[]): Promise<void> {
-    const { device, memory } = this.#gpu;
+    const { device, memory, watchdog } = this.#gpu;
     let first = 0;
     for (const batch of this.#batches(blocks)) {
       const staging = memory.create('kv write', batch.length * this.blockBytes, {
         usage: GPU_MAP_WRITE | GPU_COPY_SRC,
       });
       try {
-        await staging.mapAsync(MAP_WRITE);
+        await watchdog.watch('write KV', staging.mapAsync(MAP_WRITE));
         const bytes = new Uint8Array(staging.getMappedRange());
         for (let i = 0; i < batch.length; i++) bytes.set(data[first + i]!, i * this.blockBytes);
         staging.unmap();
@@ -79,7 +79,7 @@ export class KvMemory {
   }
 
   async #read(blocks: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
-    const { device, memory } = this.#gpu;
+    const { device, memory, watchdog } = this.#gpu;
     const staging = memory.create('kv read', blocks.length * this.blockBytes, { usage: GPU_MAP_READ | GPU_COPY_DST });
     try {
       const encoder = device.createCommandEncoder({ label: 'kv read' });
@@ -94,7 +94,7 @@ export class KvMemory {
           ),
         );
       device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(MAP_READ);
+      await watchdog.watch('read KV', staging.mapAsync(MAP_READ));
       const bytes = staging.getMappedRange();
       return blocks.map((_, i) => new Uint8Array(bytes.slice(i * this.blockBytes, (i + 1) * this.blockBytes)));
     } finally {

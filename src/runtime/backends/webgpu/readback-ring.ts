@@ -1,17 +1,18 @@
-import { GPU_COPY_DST, GPU_MAP_READ, type GpuMemory } from './memory.ts';
+import type { GpuContext } from './device.ts';
+import { GPU_COPY_DST, GPU_MAP_READ } from './memory.ts';
 
 const MAP_READ = 1;
 
 /** Mapped buffers that results come back through, one a step in flight, used again and again. */
 export class ReadbackRing {
-  readonly #memory: GpuMemory;
+  readonly #gpu: Pick<GpuContext, 'memory' | 'watchdog'>;
   readonly #all: readonly GPUBuffer[];
   readonly #free: GPUBuffer[];
 
-  constructor(memory: GpuMemory, count: number, bytes: number) {
-    this.#memory = memory;
+  constructor(gpu: Pick<GpuContext, 'memory' | 'watchdog'>, count: number, bytes: number) {
+    this.#gpu = gpu;
     this.#all = Array.from({ length: count }, (_, i) =>
-      memory.create(`readback ${i}`, bytes, { usage: GPU_MAP_READ | GPU_COPY_DST }),
+      gpu.memory.create(`readback ${i}`, bytes, { usage: GPU_MAP_READ | GPU_COPY_DST }),
     );
     this.#free = [...this.#all];
   }
@@ -26,7 +27,7 @@ export class ReadbackRing {
   /** Copies what was read once it is there, and frees the buffer. Call it after submit. */
   async read(buffer: GPUBuffer, bytes: number): Promise<ArrayBuffer> {
     try {
-      await buffer.mapAsync(MAP_READ, 0, bytes);
+      await this.#gpu.watchdog.watch('read the result of a step', buffer.mapAsync(MAP_READ, 0, bytes));
       const copy = buffer.getMappedRange(0, bytes).slice(0);
       buffer.unmap();
       return copy;
@@ -36,6 +37,6 @@ export class ReadbackRing {
   }
 
   destroy(): void {
-    for (const buffer of this.#all) this.#memory.destroy(buffer);
+    for (const buffer of this.#all) this.#gpu.memory.destroy(buffer);
   }
 }

@@ -64,9 +64,6 @@ export class WebGpuBackend implements Backend {
   readonly #parts: WebGpuParts;
   readonly #clock: Clock;
   readonly #pending = new Set<Promise<unknown>>();
-  /** Rejects when the backend ends; raced with every readback, as a lost device may never answer. */
-  readonly #ended: Promise<never>;
-  #end: (error: Error) => void = () => undefined;
   #failure: Error | undefined;
   #disposing: Promise<void> | undefined;
 
@@ -75,15 +72,8 @@ export class WebGpuBackend implements Backend {
     this.info = parts.info;
     this.kv = new WebGpuKv(parts, () => this.#check());
     this.#clock = parts.clock ?? systemClock;
-    this.#ended = new Promise((_, reject) => {
-      this.#end = (error) => {
-        this.#failure ??= error;
-        reject(error);
-      };
-    });
-    this.#ended.catch(() => undefined);
     this.lost = parts.gpu.lost.then((error) => {
-      this.#end(error);
+      this.#failure ??= error;
       return error;
     });
   }
@@ -157,7 +147,10 @@ export class WebGpuBackend implements Backend {
 
   async #dispose(): Promise<void> {
     await Promise.allSettled([...this.#pending]);
-    this.#end(new TokenglassError('disposed', 'Cannot use the backend: it was disposed of; load the model again'));
+    this.#failure ??= new TokenglassError(
+      'disposed',
+      'Cannot use the backend: it was disposed of; load the model again',
+    );
     this.#parts.gpu.destroy();
   }
 
@@ -339,7 +332,7 @@ export class WebGpuBackend implements Backend {
     const { ring, timer } = this.#parts;
     let result: ArrayBuffer;
     try {
-      result = await Promise.race([ring.read(readback, bytes), this.#ended]);
+      result = await ring.read(readback, bytes);
     } catch (error) {
       throw await this.#whyUnread(error);
     }

@@ -54,7 +54,7 @@ export interface StreamOptions {
  * @throws TokenglassError `model-invalid` if the file ends early; `AbortError`
  */
 export async function streamWeights(
-  { device }: GpuContext,
+  { device, watchdog }: GpuContext,
   reader: ByteReader,
   { weights }: ModelDescription,
   matrices: ReadonlyMap<MatrixPlan, DeviceMatrix>,
@@ -103,7 +103,7 @@ export async function streamWeights(
           device.queue.writeBuffer(matrix.scales, unit * FORMATS[matrix.format].scaleBytes, packed.scales);
         }
         // Uploads are copies that pile up in the GPU process unless it is given time to do them.
-        await device.queue.onSubmittedWorkDone();
+        await watchdog.watch('load the weights', device.queue.onSubmittedWorkDone());
       }
     }
   }
