@@ -11,4 +11,5 @@ import type { Scenario } from './scenario.ts';
  */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),
+  diagnosis: async (context) => (await import('./diagnosis.ts')).diagnosis(context),
 };

@@ -1,0 +1,220 @@
+import type { StepTrace } from '../../../shared/trace.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { diagnose } from '../../metrics/diagnosis.ts';
+import { peaksOf } from '../../metrics/probe/device-probe.ts';
+import { probeGpu } from '../../metrics/probe/gpu-probe.ts';
+import { percentile } from '../../metrics/percentile.ts';
+import { splitStep, type DevicePeaks, type StepShare, type StepSplit } from '../../metrics/step-split.ts';
+import { TraceLog, type RecordedStep } from '../../metrics/trace-log.ts';
+import { NOT_STARVED, StarvedGpu, type Starving } from '../starved-gpu.ts';
+import type { Scenario, ScenarioContext, ScenarioResult } from './scenario.ts';
+
+/** How the engine is starved, and the share that has to show it. */
+type Mode = 'plain' | Exclude<StepShare, 'compute'>;
+const MODES: readonly Mode[] = ['plain', 'host', 'readback', 'dispatch', 'memory'];
+
+const DISPATCHES = 300;
+/** Of the buffer that is read, by the probe and in addition to the weights: small enough for a software adapter, on which reading takes long. */
+const READ_BYTES = 32 * 2 ** 20;
+/** Steps at the beginning of an answer, of which the first follows a prefill. */
+const UNSETTLED_STEPS = 2;
+
+/** A step and the peaks that were measured right before its round: a machine that others use is not equally fast all the time. */
+interface Step extends RecordedStep {
+  peaks: DevicePeaks;
+}
+
+interface Measured {
+  steps: Record<Mode, Step[]>;
+  /** Steps, settled or not, and the time that host delays and waits really took in them, ms. */
+  added: Record<Mode, { steps: number; ms: number }>;
+  reads: number;
+}
+
+/**
+ * Starves a real run of one thing at a time (a busy host, a wait for each result, 300 empty dispatches, more bytes to read) and compares what was
+ * added with what the diagnosis says: the named part has to grow by it. One step in flight at a time, as steps that run ahead hide delays.
+ *
+ * Modes take turns, answer by answer. For host and readback, what was added is known; for dispatch and memory it is what the probe
+ * predicts, against how much longer the steps really took.
+ *
+ * Takes `requests` (answers in each mode, default 5) and `output-tokens` (of each, default 24).
+ */
+export const diagnosis: Scenario = async (context) => {
+  const { engines, options } = context;
+  if (engines.some((name) => name !== 'webgpu' && name !== 'auto'))
+    throw new RangeError('Cannot starve this engine: the diagnosis scenario runs with --engine webgpu');
+  const repeats = Number(options['requests'] ?? 5);
+  const outputTokens = Number(options['output-tokens'] ?? 24);
+  const gpu = (navigator as { gpu?: GPU }).gpu;
+  if (!gpu) throw new RangeError('Cannot starve the engine: this browser has no WebGPU');
+  const starved = new StarvedGpu(gpu, READ_BYTES);
+  const probe = await createProbe(gpu);
+  const { createEngine, model } = context;
+  const engine = await createEngine({
+    model,
+    engine: 'webgpu',
+    worker: false,
+    gpu: starved.gpu,
+    prefixCache: false,
+    runAhead: 1,
+  });
+  try {
+    const measured = await measure(engine, { context, starved, probe: probe.run, repeats, outputTokens });
+    return resultOf(measured, starved.readBytes);
+  } finally {
+    probe.close();
+    await engine[Symbol.asyncDispose]();
+  }
+};
+
+/** A device beside the engine's, so that what is probed is not starved. */
+async function createProbe(gpu: GPU): Promise<{ run: () => Promise<DevicePeaks>; close: () => void }> {
+  const adapter = await gpu.requestAdapter();
+  if (!adapter) throw new RangeError('Cannot starve the engine: there is no WebGPU adapter');
+  const device = await adapter.requestDevice({
+    requiredFeatures: adapter.features.has('timestamp-query') ? ['timestamp-query'] : [],
+  });
+  return {
+    run: async () => peaksOf(await probeGpu(device, { bufferBytes: READ_BYTES })),
+    close: () => device.destroy(),
+  };
+}
+
+async function measure(
+  engine: Engine,
+  wanted: {
+    context: ScenarioContext;
+    starved: StarvedGpu;
+    probe: () => Promise<DevicePeaks>;
+    repeats: number;
+    outputTokens: number;
+  },
+): Promise<Measured> {
+  const { context, starved, probe, repeats, outputTokens } = wanted;
+  const of = <Value>(make: () => Value): Record<Mode, Value> => ({
+    plain: make(),
+    host: make(),
+    readback: make(),
+    dispatch: make(),
+    memory: make(),
+  });
+  const measured: Measured = { steps: of(() => []), added: of(() => ({ steps: 0, ms: 0 })), reads: 1 };
+  let peaks: DevicePeaks = {};
+  const answer = async (mode: Mode, starving: Starving): Promise<void> => {
+    context.signal?.throwIfAborted();
+    starved.starving = starving;
+    starved.addedMs = 0;
+    const steps = await stepsOfAnswer(engine, outputTokens, (step) => withAdded(step, starving, starved.readBytes));
+    starved.starving = NOT_STARVED;
+    measured.steps[mode].push(...steps.slice(UNSETTLED_STEPS).map((step) => ({ ...step, peaks })));
+    measured.added[mode].steps += steps.length + 1; // and the prefill
+    measured.added[mode].ms += starved.addedMs;
+  };
+  await answer('plain', NOT_STARVED);
+  const stepMs = medianStepMs(measured.steps.plain) ?? 10;
+  measured.steps.plain = [];
+  peaks = await probe();
+  measured.reads = readsFor(stepMs, starved.readBytes, peaks);
+  const starvings: Record<Mode, Starving> = {
+    plain: NOT_STARVED,
+    host: { ...NOT_STARVED, hostMs: stepMs / 2 },
+    readback: { ...NOT_STARVED, waitMs: Math.max(8, stepMs / 2) }, // browsers round shorter timers up
+    dispatch: { ...NOT_STARVED, dispatches: DISPATCHES },
+    memory: { ...NOT_STARVED, reads: measured.reads },
+  };
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    peaks = await probe();
+    for (const [index, mode] of MODES.entries()) {
+      await answer(mode, starvings[mode]);
+      context.onProgress(repeat * MODES.length + index + 1, repeats * MODES.length);
+    }
+  }
+  return measured;
+}
+
+/** As often as takes about as long as a step. */
+function readsFor(stepMs: number, readBytes: number, { bytesPerSecond }: DevicePeaks): number {
+  const readMs = bytesPerSecond ? (readBytes / bytesPerSecond) * 1000 : stepMs;
+  return Math.max(1, Math.round(stepMs / readMs));
+}
+
+/** The decode steps of one answer, in a log of their own. */
+async function stepsOfAnswer(
+  engine: Engine,
+  outputTokens: number,
+  adjusted: (step: StepTrace) => StepTrace,
+): Promise<RecordedStep[]> {
+  const log = new TraceLog();
+  const off = engine.metrics.on('step', (step) => log.addStep(adjusted(step)));
+  try {
+    const request = { prompt: 'The time to first token is', maxTokens: outputTokens, ignoreEos: true };
+    for await (const event of engine.generate({ ...request, sampling: { temperature: 0 } }))
+      if (event.type === 'end') break;
+  } finally {
+    off();
+  }
+  return log.latestSteps('decode', outputTokens);
+}
+
+/** What the engine cannot know that it did. */
+function withAdded(step: StepTrace, { dispatches, reads }: Starving, readBytes: number): StepTrace {
+  const { bytes } = step;
+  return {
+    ...step,
+    ...(step.dispatches !== undefined && { dispatches: step.dispatches + dispatches }),
+    ...(bytes && { bytes: { ...bytes, weights: bytes.weights + reads * readBytes } }),
+  };
+}
+
+const medianStepMs = (steps: readonly RecordedStep[]): number | undefined =>
+  percentile(
+    steps.map(({ window }) => window.ownMs + window.gapMs),
+    50,
+  );
+
+const splitOf = ({ step, window, peaks }: Step): StepSplit => splitStep(step, window, { device: 'gpu', peaks });
+
+function resultOf({ steps, added, reads }: Measured, readBytes: number): ScenarioResult {
+  // Medians, here: one pause of the system in a mode must not pass for what was added.
+  const partMs = (mode: Mode, share: StepShare): number =>
+    percentile(
+      steps[mode].map((step) => splitOf(step).parts[`${share}Ms`] ?? 0),
+      50,
+    ) ?? 0;
+  const plainMs = medianStepMs(steps.plain) ?? 0;
+  const figures: Record<string, number> = { 'plain.stepMs': plainMs, n: steps.plain.length };
+  const verdictOf = (mode: Mode): string =>
+    diagnose(steps[mode], 'decode', { device: 'gpu', peaks: steps[mode].at(-1)?.peaks ?? {} }).verdict ?? 'none';
+  const rows: string[][] = [['nothing', plainMs.toFixed(2), verdictOf('plain'), '', '', '', '']];
+  const what: Record<Exclude<Mode, 'plain'>, string> = {
+    host: 'a busy host',
+    readback: 'a wait for each result',
+    dispatch: `${DISPATCHES} dispatches`,
+    memory: `${((reads * readBytes) / 1e6).toFixed(0)} MB to read`,
+  };
+  for (const mode of MODES) {
+    if (mode === 'plain') continue;
+    const stepMs = medianStepMs(steps[mode]) ?? 0;
+    const grewMs = stepMs - plainMs;
+    const { ms, steps: count } = added[mode];
+    const addedMs = mode === 'host' || mode === 'readback' ? ms / count : grewMs;
+    const movedMs = partMs(mode, mode) - partMs('plain', mode);
+    Object.assign(figures, {
+      [`${mode}.addedMs`]: addedMs,
+      [`${mode}.movedMs`]: movedMs,
+      [`${mode}.stepGrewMs`]: grewMs,
+      [`${mode}.movedToAdded`]: movedMs / addedMs,
+    });
+    const numbers = [addedMs, grewMs, movedMs, movedMs / addedMs].map((value) => value.toFixed(2));
+    rows.push([what[mode], stepMs.toFixed(2), verdictOf(mode), ...numbers]);
+  }
+  return { figures, table: tableOf(rows, steps.plain.length) };
+}
+
+function tableOf(rows: readonly string[][], n: number): string {
+  const header =
+    '| added to each step | step ms | verdict | added ms | step grew ms | named part grew ms | named / added |';
+  const lines = rows.map((cells) => `| ${cells.join(' | ')} |`);
+  return [header, '|---|--:|---|--:|--:|--:|--:|', ...lines, '', `Medians of ${n} steps each.`].join('\n');
+}
