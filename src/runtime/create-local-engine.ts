@@ -35,6 +35,11 @@ export interface LocalEngineOptions {
   contextTokens?: number;
   /** Threads on WASM. @default 1 without cross-origin isolation, else at most 4 and at most the processors there are */
   threads?: number;
+  /**
+   * Steps in flight at once on the engine `webgpu`, 1 to 4: 1 waits for each token before the next is begun, as others do, and shows what not
+   * waiting is worth. @default 4
+   */
+  runAhead?: number;
   /** Where adapters come from (not over the edge of a worker). @default `navigator.gpu` */
   gpu?: GPU;
   /** Keep what is downloaded in IndexedDB, for the next load to need no network. @default true, where there is IndexedDB */
@@ -125,6 +130,7 @@ async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedM
   const backend = await createWebGpuBackend({
     ...shared(options),
     ...(memoryBudgetBytes !== undefined && { memoryBudgetBytes }),
+    ...(options.runAhead !== undefined && { runAhead: options.runAhead }),
     source,
     path: gguf!,
     onHeader: (read) => {

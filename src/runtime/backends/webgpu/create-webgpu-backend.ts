@@ -38,6 +38,8 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
   contextTokens?: number;
   /** Sequences that may decode in one step, 1 to 8. @default 8 */
   maxBatch?: number;
+  /** Steps that may be in flight at once, 1 to 4. @default 4 */
+  runAhead?: number;
   /** Rows of a prefill chunk, a multiple of 64. @default 256 */
   maxStepTokens?: number;
   /** Tokens that a step can sample where it verifies drafts, all sequences together; 0 leaves that out. @default 16 */
@@ -60,7 +62,7 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
 
 export const WEBGPU_BACKEND_VERSION = '0.1.0';
 
-const RUN_AHEAD = 4;
+const MAX_RUN_AHEAD = 4;
 const FUSED_ROWS = [1, 2, 4, 8] as const;
 /** As many as two groups of the fused rows: a batch where each has a draft, or one sequence with many. Each takes two rows of logits. */
 const MAX_VERIFY_TOKENS = 16;
@@ -238,6 +240,7 @@ async function assemble(
   const kvMemory = new KvMemory(gpu, buffers, modelSizes(config).kvHalfBlockBytes);
   const blocks = new KvBlocks(kvBlocks);
   const copyBlock = (from: number, to: number): void => kvMemory.copy(from, to);
+  const runAhead = Math.min(Math.max(1, Math.floor(options.runAhead ?? MAX_RUN_AHEAD)), MAX_RUN_AHEAD);
   const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
   return new WebGpuBackend({
     gpu,
@@ -254,7 +257,7 @@ async function assemble(
       capabilities: {
         maxBatch,
         maxStepTokens,
-        runAhead: RUN_AHEAD,
+        runAhead,
         kvExport: true,
         logprobs: MAX_TOP_LOGPROBS,
         grammarMask: true,
@@ -269,7 +272,7 @@ async function assemble(
     kvMemory,
     writer,
     stepBuffer: buffers.step,
-    ring: new ReadbackRing(gpu, RUN_AHEAD, maxSamples * sampler.recordBytes + TIMER_BYTES),
+    ring: new ReadbackRing(gpu, runAhead, maxSamples * sampler.recordBytes + TIMER_BYTES),
     ...(useTimer && { timer: new StepTimer(device, gpu.memory) }),
     splitTokens: SPLIT_TOKENS,
     maxSplits: MAX_SPLITS,
