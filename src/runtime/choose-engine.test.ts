@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import type { EngineName } from '../shared/info.ts';
 import { probeGpu, type GpuProbe } from './backends/onnx/adapter-probe.ts';
 import { fakeAdapter, fakeGpu } from './backends/onnx/testing/fake-gpu.ts';
-import { chooseEngines } from './choose-engine.ts';
+import { chooseEngines, type LocalEngineName } from './choose-engine.ts';
 
 const REAL = fakeGpu(fakeAdapter({ vendor: 'nvidia', architecture: 'hopper', description: 'NVIDIA H200' }));
 const SOFTWARE = fakeGpu(fakeAdapter({ vendor: 'google', architecture: 'swiftshader', isFallbackAdapter: true }));
@@ -70,7 +69,7 @@ describe('chooseEngines', () => {
   it('chooseEngines: a model of another format and a name that is no engine are refused, each with its code', () => {
     expect(codeOf(() => chooseEngines('webgpu', real, ONNX))).to.equal('model-unsupported');
     expect(codeOf(() => chooseEngines('onnx-wasm', real, GGUF))).to.equal('model-unsupported');
-    expect(codeOf(() => chooseEngines('cuda' as EngineName, real, BOTH))).to.equal('unsupported');
-    expect(codeOf(() => chooseEngines('toString' as EngineName, real, BOTH))).to.equal('unsupported');
+    expect(codeOf(() => chooseEngines('cuda' as LocalEngineName, real, BOTH))).to.equal('unsupported');
+    expect(codeOf(() => chooseEngines('toString' as LocalEngineName, real, BOTH))).to.equal('unsupported');
   });
 });

@@ -2,8 +2,8 @@ import { TokenglassError } from '../shared/errors.ts';
 import type { EngineName } from '../shared/info.ts';
 import { gpuError, type GpuProbe } from './backends/onnx/adapter-probe.ts';
 
-/** An engine that runs, never `auto`. */
-export type LocalEngineName = Exclude<EngineName, 'auto'>;
+/** An engine of this project that runs: never `auto`, and none that brings its own loop. */
+export type LocalEngineName = Exclude<EngineName, 'auto' | 'web-llm'>;
 
 /** In which formats the model is there. */
 export interface ModelFormats {
@@ -34,13 +34,13 @@ const NEEDS: Readonly<Record<LocalEngineName, { format: keyof ModelFormats; gpu:
  *   in the engine's format; `unsupported` for a name that is no engine here
  */
 export function chooseEngines(
-  requested: EngineName,
+  requested: LocalEngineName | 'auto',
   probe: GpuProbe,
   formats: ModelFormats,
 ): [EngineChoice, ...EngineChoice[]] {
   if (requested === 'auto') return chooseAutomatically(probe, formats);
   if (!Object.hasOwn(NEEDS, requested)) {
-    const known = ['auto', ...Object.keys(NEEDS)].join(', ');
+    const known = ['auto', ...Object.keys(NEEDS), 'web-llm'].join(', ');
     const message = `Cannot take the engine "${requested}": it does not run here; take one of ${known}`;
     throw new TokenglassError('unsupported', message, { details: { engine: requested } });
   }

@@ -1,9 +1,11 @@
 import { systemClock } from '../shared/clock.ts';
-import { isTokenglassError } from '../shared/errors.ts';
+import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EngineName, LoadProgress } from '../shared/info.ts';
 import type { PrefixCacheOptions } from '../shared/prefix-cache.ts';
 import { probeGpu, type GpuProbe } from './backends/onnx/adapter-probe.ts';
 import type { Backend } from './backends/backend.ts';
+import type { WebLlmOptions } from './adapters/web-llm/load-web-llm.ts';
+import { isWebLlmModel, type WebLlmModel } from './adapters/web-llm/web-llm-model.ts';
 import type { OrtAssets } from './backends/onnx/ort-assets.ts';
 import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
@@ -25,11 +27,14 @@ export interface EngineAssets extends OrtAssets {
 export interface LocalEngineOptions {
   /**
    * `tutor` (built in) or another name of the catalog; the URL of a `.gguf` file, or of a folder in the layout of onnx-community repositories; a model of the Hub,
-   * `hf:owner/name[@revision][/file.gguf]`; or `{ files }` that a person has chosen.
+   * `hf:owner/name[@revision][/file.gguf]`; or `{ files }` that a person has chosen. For the engine `web-llm`: a name of its catalog
+   * (`listWebLlmModels`), or `{ modelUrl, modelLibUrl }`.
    */
-  model: ModelSpec;
+  model: ModelSpec | WebLlmModel;
   /** @default 'auto': WebGPU on a real GPU, else WASM */
   engine?: EngineName;
+  /** Where `web-llm` keeps what it downloads, which it does by itself: `store` and `update` are not for it. @default 'cache' */
+  cacheBackend?: WebLlmOptions['cacheBackend'];
   assets?: EngineAssets;
   /** Most tokens of a sequence. @default what the model can, within the memory there is */
   contextTokens?: number;
@@ -71,6 +76,8 @@ interface Loaded {
  *   `insecure-context`, `unsupported`, `device-lost`, `numeric-fault`, `watchdog`; `AbortError` once `signal` is aborted
  */
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
+  if (options.engine === 'web-llm') return createWebLlm(options);
+  if (isWebLlmModel(options.model)) throw onlyWebLlm(options);
   const model = resolveModel(options.model, { ...options.assets, ...(options.hub && { hub: options.hub }) });
   const formats = { gguf: model.gguf !== undefined, onnx: model.onnx };
   const choices = chooseEngines(options.engine ?? 'auto', await probe(options), formats);
@@ -86,6 +93,27 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
     }
   }
   throw new TypeError('Cannot load: no engine was chosen');
+}
+
+async function createWebLlm({ model, cacheBackend, contextTokens, onProgress, signal }: LocalEngineOptions) {
+  if (typeof model !== 'string' && !isWebLlmModel(model)) {
+    const message =
+      'Cannot load chosen files with web-llm: it loads from URLs; give a name of listWebLlmModels() or { modelUrl, modelLibUrl }';
+    throw new TokenglassError('model-unsupported', message, { details: { engine: 'web-llm' } });
+  }
+  const { loadWebLlm } = await import('./adapters/web-llm/load-web-llm.ts');
+  return loadWebLlm({
+    model,
+    ...(cacheBackend && { cacheBackend }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(onProgress && { onProgress }),
+    ...(signal && { signal }),
+  });
+}
+
+function onlyWebLlm({ engine = 'auto' }: LocalEngineOptions): TokenglassError {
+  const message = `Cannot run a model of web-llm with the engine ${engine}: take the engine web-llm, or give a GGUF file or ONNX folder`;
+  return new TokenglassError('model-unsupported', message, { details: { engine } });
 }
 
 /** What `auto` answers by the next engine: the GPU is there, but does not do. */

@@ -1,5 +1,5 @@
 /** Names of the engines a page can ask for; `auto` takes the best that runs well here. */
-export type EngineName = 'auto' | 'webgpu' | 'onnx-webgpu' | 'onnx-wasm';
+export type EngineName = 'auto' | 'webgpu' | 'onnx-webgpu' | 'onnx-wasm' | 'web-llm';
 
 export interface AdapterInfo {
   vendor: string;
@@ -36,6 +36,21 @@ export interface ModelInfo {
   unknown?: readonly string[];
 }
 
+/**
+ * How an engine shares its steps between requests. `latency`: one request at a time, the others wait. `balanced`: as many as the backend can,
+ * and prompts in pieces so small that those who are streaming hardly notice. `throughput`: as many as it can, and prompts as fast as it can.
+ */
+export type SchedulingPolicy = 'latency' | 'balanced' | 'throughput';
+
+/** What an engine with a scheduler of its own says about it. */
+export interface SchedulingInfo {
+  policy: SchedulingPolicy;
+  /** Requests that run at the same time. */
+  maxBatch: number;
+  /** Requests that may wait; one more is refused with `queue-full`. */
+  maxQueued: number;
+}
+
 export interface EngineInfo {
   /** The engine that runs, never `auto`. */
   engine: Exclude<EngineName, 'auto'> | (string & {});
@@ -50,6 +65,8 @@ export interface EngineInfo {
   reason: string;
   /** True if the engine runs in a worker. */
   worker: boolean;
+  /** Absent for an engine whose requests are scheduled elsewhere (a server). */
+  scheduling?: SchedulingInfo;
   /** True if KV of earlier requests is kept and found again; absent where it is not. */
   prefixCache?: boolean;
   /** True if answers are taken down, so that one that was cut short can go on; absent where they are not. */

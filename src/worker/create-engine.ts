@@ -1,6 +1,7 @@
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
 import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import { isWebLlmModel } from '../runtime/adapters/web-llm/web-llm-model.ts';
 import { askToPersist } from '../runtime/models/store/ask-to-persist.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
@@ -50,7 +51,8 @@ export async function createEngine({ fallback, ...options }: CreateEngineOptions
 }
 
 /** On this device. */
-async function createHere(options: Omit<CreateEngineOptions, 'fallback'>): Promise<OpenAiEngine> {
+async function createHere(given: Omit<CreateEngineOptions, 'fallback'>): Promise<OpenAiEngine> {
+  const options = isWebLlmModel(given.model) ? { ...given, model: ofThePage(given.model) } : given;
   const { worker = true, onProgress, signal, gpu, ...load } = options;
   if (worker === false) return withOpenAi(await createLocalEngine({ ...options }));
   if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
@@ -64,6 +66,13 @@ async function createHere(options: Omit<CreateEngineOptions, 'fallback'>): Promi
   // What was downloaded should stay; the worker that stored it cannot ask for that.
   if (load.store !== false && load.model !== 'tutor') void askToPersist();
   return withOpenAi(engine);
+}
+
+/** URLs of the page's, before a worker takes them for its own. */
+function ofThePage<Model extends { modelUrl: string; modelLibUrl: string }>(model: Model): Model {
+  const page = typeof document === 'undefined' ? undefined : document.baseURI;
+  const whole = (url: string): string => (URL.canParse(url, page) ? new URL(url, page).href : url);
+  return { ...model, modelUrl: whole(model.modelUrl), modelLibUrl: whole(model.modelLibUrl) };
 }
 
 /** The literal `new Worker(new URL(...))` is what bundlers look for. */
