@@ -1,14 +1,13 @@
 // Headless Chromium for the demo, the benchmark and the screenshots.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chromium } from 'playwright';
 import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './chromium.mjs';
 
-/**
- * Starts Chromium. `TOKENGLASS_GPU=hardware` leaves WebGPU to the machine's own GPU; the default is the software adapter, which every
- * machine has. With `handleSIGINT: false` the caller ends the browser at Ctrl+C.
- */
-export async function launchBrowser({ headless = true, handleSIGINT = true } = {}) {
+function launchOptions({ headless = true, handleSIGINT = true } = {}) {
   const hardware = process.env.TOKENGLASS_GPU === 'hardware';
-  return chromium.launch({
+  return {
     executablePath: ensureChromium(),
     headless,
     handleSIGINT,
@@ -17,12 +16,36 @@ export async function launchBrowser({ headless = true, handleSIGINT = true } = {
       ...BASE_FLAGS,
       ...(hardware ? ['--enable-unsafe-webgpu', '--enable-features=Vulkan'] : SOFTWARE_WEBGPU_FLAGS),
     ],
-  });
+  };
+}
+
+/**
+ * Starts Chromium. `TOKENGLASS_GPU=hardware` leaves WebGPU to the machine's own GPU; the default is the software adapter, which every
+ * machine has. With `handleSIGINT: false` the caller ends the browser at Ctrl+C.
+ */
+export const launchBrowser = (options) => chromium.launch(launchOptions(options));
+
+/**
+ * Starts Chromium with a new profile on disk, as a visitor has one, in place of one that is in memory only: what pages store is written to
+ * the disk and read from it. `close` deletes the profile.
+ */
+export async function launchProfile(options) {
+  const folder = mkdtempSync(join(tmpdir(), 'tokenglass-profile-'));
+  const context = await chromium.launchPersistentContext(folder, launchOptions(options));
+  const close = async () => {
+    await context.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  return { context, close };
 }
 
 /** A page whose errors are not lost, and which may reach nothing but its own server. */
 export async function openPage(browser, origin, options = {}) {
-  const context = await browser.newContext(options);
+  return openPageIn(await browser.newContext(options), origin);
+}
+
+/** As {@link openPage}, in a context that is there. */
+export async function openPageIn(context, origin) {
   const outside = [];
   await context.route(
     (url) => !url.href.startsWith(origin) && !/^(blob|data):/.test(url.href),

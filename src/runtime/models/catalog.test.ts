@@ -17,7 +17,11 @@ describe('resolveModel', () => {
     expect(folder.source).to.include({ id: 'https://host.test/models/m', kind: 'url' });
     const file = resolveModel('https://host.test/models/m.Q4_0.gguf?download=true');
     expect(file).to.include({ gguf: 'm.Q4_0.gguf?download=true', onnx: false });
-    for (const relative of ['./models/m/', '../m', '/models/m']) expect(resolveModel(relative).onnx).to.equal(true);
+    for (const relative of ['./models/m/', '../m', '/models/m', './m.gguf']) {
+      const { onnx, gguf, source } = resolveModel(relative);
+      expect(onnx).to.equal(gguf === undefined);
+      expect(source.id, 'not the same on another page').to.equal(new URL(relative, location.href).href);
+    }
   });
 
   it('resolveModel: hf: names a model of the Hub, with a revision, a file, or a part of its name', () => {

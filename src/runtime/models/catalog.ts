@@ -53,8 +53,10 @@ export function resolveModel(model: ModelSpec, options: ResolveOptions = {}): Re
     const message = `Cannot load the model "${model}": it is neither in the catalog (${known}) nor a URL; give one of these, a URL that begins with https://, / or ./, or a model of the Hub as hf:owner/name`;
     throw new TokenglassError('model-not-found', message, { details: { model } });
   }
-  if (!/\.gguf$/i.test(url.pathname)) return { source: createUrlSource(url, { id: model }), onnx: true };
-  const source = createUrlSource(new URL('.', url), { id: model });
+  // What is stored is found by its id: a relative URL would be another model on another page.
+  const id = /^https?:/i.test(model) ? model : url.href;
+  if (!/\.gguf$/i.test(url.pathname)) return { source: createUrlSource(url, { id }), onnx: true };
+  const source = createUrlSource(new URL('.', url), { id });
   return { source, gguf: `${url.pathname.slice(url.pathname.lastIndexOf('/') + 1)}${url.search}`, onnx: false };
 }
 
