@@ -26,6 +26,8 @@ const MAX_BATCH = 8;
 const GENERATIONS = (MAX_BATCH * CONTEXT_TOKENS) / KV_BLOCK_TOKENS + 4;
 
 const F16_NAN = 0x7e00;
+/** Bytes of a block of Q4_0; its f16 scale comes first. */
+const Q4_0_BYTES = 18;
 
 const QUESTIONS = ['What is TTFT?', 'What is a KV cache?', 'Why is decoding slow?', 'What does quantization do?'];
 
@@ -232,6 +234,17 @@ describe('webgpu backend: what it promises, when things break', function () {
     const error: unknown = await load(broken).catch((caught: unknown) => caught);
     expect(error).to.have.property('code', 'numeric-fault');
     expect(watch.devices).to.have.length(1);
+    expect(watch.liveBytes()).to.equal(0);
+  });
+
+  it('createWebGpuBackend: an output matrix of zeros ends with numeric-fault, for flat logits', async () => {
+    const broken = file.slice();
+    const { tensors } = await readGgufHeader(broken, { totalBytes: broken.length });
+    const { offset, byteLength } = tensors.find(({ name }) => name === 'output.weight')!;
+    for (let at = offset; at < offset + byteLength; at += Q4_0_BYTES) broken.fill(0, at, at + 2);
+    const error: unknown = await load(broken).catch((caught: unknown) => caught);
+    expect(error).to.have.property('code', 'numeric-fault');
+    expect(error).to.have.nested.property('details.fault', 'flat');
     expect(watch.liveBytes()).to.equal(0);
   });
 

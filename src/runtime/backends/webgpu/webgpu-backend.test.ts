@@ -31,6 +31,12 @@ describe('webgpu backend: against the f32 reference', function () {
   it('step: rows of 172, heads of 8, five layers match', () =>
     run({ ...SHAPES.odd172, architecture: 'llama', quantization: 'F16' }, { options: { chunks: 'tiled' } }));
 
+  it('step: a vocabulary of 151,936, untied, matches', () =>
+    run(
+      { ...SHAPES.odd, layers: 1, vocab: 151_936, architecture: 'qwen2', quantization: 'Q8_0' },
+      { prompt: 10, steps: 3 },
+    ));
+
   it('step: 9 heads that share 3 match, without subgroups and packed instructions', () =>
     run(
       { ...SHAPES.nine, architecture: 'llama', quantization: 'Q4_1' },
