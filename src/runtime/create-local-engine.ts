@@ -1,6 +1,6 @@
 import { systemClock } from '../shared/clock.ts';
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
-import type { EngineName, LoadProgress } from '../shared/info.ts';
+import type { EngineName, LoadProgress, SchedulingPolicy } from '../shared/info.ts';
 import type { PrefixCacheOptions } from '../shared/prefix-cache.ts';
 import { probeGpu, type GpuProbe } from './backends/onnx/adapter-probe.ts';
 import type { Backend } from './backends/backend.ts';
@@ -11,6 +11,7 @@ import { chooseEngines, type EngineChoice } from './choose-engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { createGrammarCompiler } from './grammar/create-grammar-compiler.ts';
 import { createEngineFromParts, type LocalEngineParts } from './engine/local-engine.ts';
+import { POLICIES } from './engine/policies.ts';
 import { KvDatabase } from './kv/kv-database.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
 import { inFormat, resolveModel, type ModelSpec, type ResolvedModel } from './models/catalog.ts';
@@ -58,6 +59,12 @@ export interface LocalEngineOptions {
    * keeps nothing. @default on, where the backend can
    */
   prefixCache?: boolean | PrefixCacheOptions;
+  /**
+   * How requests that run at the same time share the engine: `latency`, `balanced` or `throughput` (docs/batching.md). @default 'balanced'
+   */
+  policy?: SchedulingPolicy;
+  /** Requests that may wait for their turn; one more is refused with `queue-full`. @default 64 */
+  maxQueued?: number;
   onProgress?: (progress: LoadProgress) => void;
   /** Ends the load. */
   signal?: AbortSignal;
@@ -76,6 +83,7 @@ interface Loaded {
  *   `insecure-context`, `unsupported`, `device-lost`, `numeric-fault`, `watchdog`; `AbortError` once `signal` is aborted
  */
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
+  schedulingOf(options); // before anything is downloaded
   if (options.engine === 'web-llm') return createWebLlm(options);
   if (isWebLlmModel(options.model)) throw onlyWebLlm(options);
   const model = resolveModel(options.model, { ...options.assets, ...(options.hub && { hub: options.hub }) });
@@ -220,6 +228,17 @@ function prefixCacheParts({ prefixCache = true }: LocalEngineOptions): Pick<Loca
   return { prefixCache: { memoryBytes, ...(stored && { stored }) } };
 }
 
+/** @throws RangeError for a policy that there is not, or a queue of no whole number */
+function schedulingOf({ policy, maxQueued }: LocalEngineOptions): NonNullable<LocalEngineParts['scheduling']> {
+  if (policy !== undefined && !Object.hasOwn(POLICIES, policy))
+    throw new RangeError(
+      `Cannot create an engine: policy is "${policy}"; use one of ${Object.keys(POLICIES).join(', ')}`,
+    );
+  if (maxQueued !== undefined && !(Number.isInteger(maxQueued) && maxQueued >= 0))
+    throw new RangeError(`Cannot create an engine: maxQueued is ${maxQueued}; give a whole number of 0 or more`);
+  return { ...(policy !== undefined && { policy }), ...(maxQueued !== undefined && { maxQueued }) };
+}
+
 function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText, choice: EngineChoice): Engine {
   const { model, version, adapter, threads } = backend.info;
   return createEngineFromParts({
@@ -230,6 +249,7 @@ function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText
     compileGrammar: createGrammarCompiler(text.tokenizer, model.vocabSize),
     clock: systemClock,
     ...prefixCacheParts(options),
+    scheduling: schedulingOf(options),
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
     info: {
       ...choice,

@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'worker-dead' // the worker ended or could not be started
   | 'watchdog' // a device call did not return in time
   | 'queue-full' // more requests wait than the engine keeps
+  | 'timeout' // a request took longer than its `timeoutMs`
   | 'disposed' // the engine was disposed of
   | 'internal'; // a broken invariant of ours
 

@@ -43,6 +43,9 @@ export const NEUTRAL_SAMPLING: Readonly<Required<SamplingParams>> = {
   seed: 0,
 };
 
+/** Which request goes first where they compete: see {@link GenerateRequest.priority}. */
+export type Priority = 'high' | 'normal' | 'low';
+
 export interface GenerateRequest {
   /** Chat turns, formatted by the model's own template. Exactly one of `messages`, `prompt`, `promptTokens`. */
   messages?: readonly ChatMessage[];
@@ -65,6 +68,13 @@ export interface GenerateRequest {
   grammar?: OutputGrammar;
   /** Log-probabilities of the sampled token and of the n most likely ones, with each token. @default 0 (none) */
   logprobs?: number;
+  /**
+   * Against other requests of the same engine: a higher one is taken off the queue first, has more of each step for its prompt, and keeps its KV
+   * longer. None is overtaken for ever. Requests of one priority are served in order. @default 'normal'
+   */
+  priority?: Priority;
+  /** Ends the request with the error `timeout` this many ms after the call, wherever it is then; tokens so far have been given. @default never */
+  timeoutMs?: number;
   /** Caller's time of the request (see {@link Clock}); TTFT counts from it. @default the time `generate` was called */
   calledAtMs?: number;
 }

@@ -43,7 +43,7 @@ export interface StepTrace {
 export interface RequestMarks {
   /** The caller called. */
   calledMs: number;
-  /** The engine took the request off its queue. */
+  /** The engine took the request off its queue. What was done for it while it waited counts as waiting. */
   startedMs?: number;
   /** Template applied and prompt tokenized. */
   tokenizedMs?: number;
@@ -74,6 +74,8 @@ export interface RequestTrace {
   prefillMs?: number;
   /** The seed that was used; absent for greedy decoding. */
   seed?: number;
+  /** Times that it gave its KV up to others and went on later; absent for none. */
+  preemptions?: number;
   /** True if the page was hidden at any time of the request; such samples stay out of percentiles. */
   hidden: boolean;
 }

@@ -31,12 +31,12 @@ export interface Engine extends AsyncDisposable {
   readonly prefixCache?: PrefixCache;
 
   /**
-   * Generates an answer. The request is queued when this is called, not when iteration begins; a second request waits for
-   * the first. Leaving the loop early (`break`, `return`, a throw in the consumer) aborts the request; an iterator that is never
+   * Generates an answer. The request is queued when this is called, not when iteration begins; where requests run together (`info.scheduling`),
+   * each gives what it gives alone. Leaving the loop early (`break`, `return`, a throw in the consumer) aborts the request; an iterator that is never
    * consumed does not keep the next request waiting for ever.
    *
    * @throws TokenglassError `invalid-request` (details.field names it), `context-overflow`, `device-lost`, `worker-dead`,
-   *   `disposed`, `numeric-fault`; DOMException `AbortError` once the signal is aborted. Errors surface from the iteration.
+   *   `disposed`, `numeric-fault`, `queue-full`, `timeout`; DOMException `AbortError` once the signal is aborted. Errors surface from the iteration.
    * @example
    * ```ts
    * for await (const event of engine.generate({ messages: [{ role: 'user', content: 'What is TTFT?' }] })) {

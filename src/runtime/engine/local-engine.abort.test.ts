@@ -32,7 +32,10 @@ describe('LocalEngine abort', () => {
     });
 
   it('abort: while queued no step is given for it', async () => {
-    const { engine, backend } = createFakeEngine({ completion: 'manual', capabilities: { maxStepTokens: 64 } });
+    const { engine, backend } = createFakeEngine(
+      { completion: 'manual', capabilities: { maxStepTokens: 64 } },
+      { scheduling: { policy: 'latency' } },
+    );
     const controller = new AbortController();
     const first = answer(engine, { ...LONG, maxTokens: 1 });
     const queued = rejection(answer(engine, LONG, controller.signal));

@@ -1,3 +1,4 @@
+import type { SchedulingPolicy } from '../../shared/info.ts';
 import { expect } from 'chai';
 import type { GenerateRequest } from '../../shared/generation.ts';
 import { itl } from '../metrics/itl.ts';
@@ -12,7 +13,10 @@ import { scriptedTokens } from './testing/next-token.ts';
 const REQUEST: GenerateRequest = { prompt: 'x'.repeat(31), maxTokens: 3 }; // 32 tokens with the BOS
 
 /** An engine on a hand-moved clock: tokenizing takes 7 ms, a prefill chunk 100, a decode step 20. */
-function timedEngine(runAhead = 1): ReturnType<typeof createFakeEngine> & { clock: { ms: number } } {
+function timedEngine(
+  runAhead = 1,
+  policy: SchedulingPolicy = 'balanced',
+): ReturnType<typeof createFakeEngine> & { clock: { ms: number } } {
   const clock = { ms: 1000 };
   const made = createFakeEngine(
     {
@@ -27,6 +31,7 @@ function timedEngine(runAhead = 1): ReturnType<typeof createFakeEngine> & { cloc
         clock.ms += 7;
         return encodeBytePrompt(input);
       },
+      scheduling: { policy },
     },
   );
   return { ...made, clock };
@@ -72,12 +77,13 @@ describe('LocalEngine trace', () => {
   });
 
   it('trace: waiting behind another request is queue time', async () => {
-    const { engine } = timedEngine();
-    const [, second] = await Promise.all([answer(engine, REQUEST), answer(engine, REQUEST)]);
+    const { engine } = timedEngine(1, 'latency');
+    const [first, second] = await Promise.all([answer(engine, REQUEST), answer(engine, REQUEST)]);
     const { marks } = second.end.trace;
     expect(marks.calledMs).to.equal(1000);
     expect(ttftParts(second.end.trace)!.queueMs).to.equal(marks.startedMs! - 1000);
-    expect(marks.startedMs).to.equal(1247);
+    expect(marks.startedMs).to.equal(first.end.trace.marks.lastTokenMs);
+    expect(ttftParts(second.end.trace)!.tokenizeMs, 'done while it waited').to.equal(0);
   });
 
   it('trace: sampling and readback that a backend tells are not prefill', async () => {
@@ -104,7 +110,7 @@ describe('LocalEngine trace', () => {
   });
 
   it('metrics: requests that are refused or aborted while queued are told of, with the marks they reached', async () => {
-    const { engine, backend } = createFakeEngine({ completion: 'manual' });
+    const { engine, backend } = createFakeEngine({ completion: 'manual' }, { scheduling: { policy: 'latency' } });
     const refused = nextEvent(engine, 'request');
     await rejection(answer(engine, { prompt: '' }));
     const { outcome, trace } = await refused;

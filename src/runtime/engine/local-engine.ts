@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/clock.ts';
 import { abortError, isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import { EventQueue } from '../../shared/event-queue.ts';
-import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
-import type { EngineInfo } from '../../shared/info.ts';
+import type { ChatMessage, GenerateRequest, Priority, TokenEvent } from '../../shared/generation.ts';
+import type { EngineInfo, SchedulingPolicy } from '../../shared/info.ts';
 import type { PrefillResult, PrefixCache } from '../../shared/prefix-cache.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Backend } from '../backends/backend.ts';
@@ -24,7 +24,13 @@ import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-def
 import { Scheduler } from './scheduler.ts';
 import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
 import { TraceRecord } from './trace-record.ts';
-import { validateInput, validateRequest, type CheckedRequest, type RequestLimits } from './validate-request.ts';
+import {
+  validateInput,
+  validateRequest,
+  type CheckedRequest,
+  type RequestInput,
+  type RequestLimits,
+} from './validate-request.ts';
 
 /** The parts of a {@link LocalEngine}. */
 export interface LocalEngineParts {
@@ -43,6 +49,8 @@ export interface LocalEngineParts {
   compileGrammar?: CompileGrammar;
   /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */
   drawSeed?: () => number;
+  /** How steps are shared between requests, and how many may wait. @default `balanced`, 64 */
+  scheduling?: { policy?: SchedulingPolicy; maxQueued?: number };
   /** Keeps KV for later requests, if the backend can export it. @default nothing is kept */
   prefixCache?: Omit<KvCacheOptions, 'backend' | 'now'>;
 }
@@ -73,7 +81,6 @@ export class LocalEngine implements Engine {
     const { model, capabilities } = backend.info;
     const hasCache = backend.kv !== undefined && parts.prefixCache !== undefined;
     const isResumable = hasCache && parts.prefixCache?.stored !== undefined;
-    this.info = { ...info, ...(hasCache && { prefixCache: true }), ...(isResumable && { resumable: true }) };
     this.metrics = this.#emitter;
     this.#parts = parts;
     this.#limits = {
@@ -96,16 +103,27 @@ export class LocalEngine implements Engine {
       now: () => clock.now(),
       onStep: (step) => this.#emitter.emit('step', () => step),
       onLost: (error) => (this.#ended ??= error),
+      ...parts.scheduling,
       ...(this.#cache && { cache: this.#cache }),
     });
+    const { policy, maxRunning, maxQueued } = this.#scheduler;
+    this.info = {
+      ...info,
+      scheduling: { policy, maxBatch: maxRunning, maxQueued },
+      ...(hasCache && { prefixCache: true }),
+      ...(isResumable && { resumable: true }),
+    };
   }
 
   generate(request: GenerateRequest, signal?: AbortSignal): AsyncIterable<TokenEvent> {
     const nowMs = this.#parts.clock.now();
     const checked = this.#check(request);
-    if ('error' in checked) return this.#start(nowMs, checked, signal);
-    const calledMs = Math.min(checked.calledAtMs ?? nowMs, nowMs);
-    return this.#start(calledMs, (id) => this.#prepare(checked, id), signal);
+    if ('error' in checked) return this.#start({ calledMs: nowMs, ...checked }, signal);
+    const { timeoutMs, priority, calledAtMs } = checked;
+    const calledMs = Math.min(calledAtMs ?? nowMs, nowMs);
+    const encode = this.#encodeOnce(checked.input);
+    const prepare = (id: string): Promise<SequencePlan> => this.#prepare(checked, encode, id);
+    return this.#start({ calledMs, prepare, encode, priority, ...(timeoutMs !== undefined && { timeoutMs }) }, signal);
   }
 
   async #resumable(journal: Journal): Promise<ResumableAnswer[]> {
@@ -121,17 +139,15 @@ export class LocalEngine implements Engine {
       return { ...plan, journal: () => journal.begin(id, entry.request, plan.resumed?.tokens) };
     };
     const nowMs = this.#parts.clock.now();
-    return this.#start(nowMs, this.#ended ? { error: this.#ended } : prepare, signal);
+    return this.#start({ calledMs: nowMs, ...(this.#ended ? { error: this.#ended } : { prepare }) }, signal);
   }
 
   /** Queues a request, or fails it at once. */
-  #start(
-    calledMs: number,
-    prepare: ((requestId: string) => Promise<SequencePlan>) | { error: unknown },
-    signal?: AbortSignal,
-  ): AsyncIterable<TokenEvent> {
+  #start(request: Start, signal?: AbortSignal): AsyncIterable<TokenEvent> {
+    const { calledMs, timeoutMs, priority } = request;
     const onAbort = (): void => this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
     let report: (() => void) | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const queue = new EventQueue<TokenEvent>({
       onAbandon: onAbort,
       onFinished: () => report?.(),
@@ -141,19 +157,41 @@ export class LocalEngine implements Engine {
     const sequence = new Sequence({
       record: new TraceRecord(id, calledMs, this.#parts.clock, this.#parts.isHidden ?? (() => false)),
       queue,
-      prepare: () => (prepare as (requestId: string) => Promise<SequencePlan>)(id),
+      prepare: () => request.prepare!(id),
       onEnded: (outcome, trace) => {
+        clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
         report = this.#reporter(outcome, trace);
       },
+      ...(priority && { priority }),
+      ...(timeoutMs !== undefined && { timeout: { deadlineMs: calledMs + timeoutMs, afterMs: timeoutMs } }),
     });
-    if ('error' in prepare) sequence.fail('failed', prepare.error);
+    if ('error' in request) sequence.fail('failed', request.error);
     else if (signal?.aborted) sequence.fail('aborted', abortError(signal));
     else {
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#scheduler.enqueue(sequence);
+      timer = this.#watchTime(sequence);
+      this.#refuseEarly(sequence, request.encode);
     }
     return queue;
+  }
+
+  /** The loop looks at the time between steps; this is for requests that wait, and for steps that take long. */
+  #watchTime({ timeout, hasEnded }: Sequence): ReturnType<typeof setTimeout> | undefined {
+    if (!timeout || hasEnded) return undefined;
+    // Rounded up: a timer may be early by less than a ms.
+    const restMs = Math.ceil(timeout.deadlineMs - this.#parts.clock.now()) + 1;
+    return restMs > MAX_TIMER_MS ? undefined : setTimeout(() => this.#scheduler.expire(), restMs);
+  }
+
+  /** A prompt that can never fit is refused at once, not when its turn has come. */
+  #refuseEarly(sequence: Sequence, encode?: () => Promise<unknown>): void {
+    if (!encode || sequence.hasEnded) return;
+    setTimeout(() => {
+      if (sequence.hasEnded) return;
+      encode().catch((error: unknown) => this.#scheduler.cancel(sequence, 'failed', error));
+    });
   }
 
   async countTokens(input: PromptInput): Promise<number> {
@@ -213,8 +251,9 @@ export class LocalEngine implements Engine {
     const sequence = new Sequence({
       record: new TraceRecord('prefill', clock.now(), clock, () => false),
       queue,
-      prepare: () => this.#prepare(checked),
+      prepare: () => this.#prepare(checked, this.#encodeOnce(checked.input)),
       onEnded: () => signal?.removeEventListener('abort', onAbort),
+      priority: 'low', // for later, while others ask for something now
     });
     signal?.throwIfAborted();
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -224,13 +263,28 @@ export class LocalEngine implements Engine {
     return { promptTokens: result.promptTokens, cachedTokens: result.cachedTokens };
   }
 
+  /** Ids of a prompt that fits, however often they are asked for. */
+  #encodeOnce(input: RequestInput): () => Promise<readonly number[]> {
+    let encoded: Promise<readonly number[]> | undefined;
+    const encode = async (): Promise<readonly number[]> => {
+      const { contextTokens } = this.#limits;
+      const promptTokens = 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
+      if (promptTokens.length === 0) throw invalid(Object.keys(input)[0]!, 'gives no tokens', 'give some text');
+      if (promptTokens.length >= contextTokens) throw contextOverflow(promptTokens.length, contextTokens);
+      return promptTokens;
+    };
+    return () => (encoded ??= encode());
+  }
+
   /** @param requestId names the answer in the journal; absent for one that nobody sees */
-  async #prepare(checked: CheckedRequest, requestId?: string): Promise<SequencePlan> {
+  async #prepare(
+    checked: CheckedRequest,
+    encode: () => Promise<readonly number[]>,
+    requestId?: string,
+  ): Promise<SequencePlan> {
     const { contextTokens } = this.#limits;
     const { input } = checked;
-    const promptTokens = 'promptTokens' in input ? input.promptTokens : await this.#parts.encodePrompt(input);
-    if (promptTokens.length === 0) throw invalid(Object.keys(input)[0]!, 'gives no tokens', 'give some text');
-    if (promptTokens.length >= contextTokens) throw contextOverflow(promptTokens.length, contextTokens);
+    const promptTokens = await encode();
     const { defaults = {}, drawSeed = randomSeed, tokenizer } = this.#parts;
     const grammar = checked.grammar && (await this.#parts.compileGrammar!(checked.grammar));
     // An answer to a chat begins a text; one to raw text or ids goes on in the middle of it.
@@ -264,6 +318,22 @@ export class LocalEngine implements Engine {
     return report;
   }
 }
+
+/** What a request is started with. */
+interface Start {
+  calledMs: number;
+  /** Makes its plan, once its turn has come. */
+  prepare?: (requestId: string) => Promise<SequencePlan>;
+  /** Why it cannot start. */
+  error?: unknown;
+  /** Tokenizes its prompt, and refuses one that cannot fit. */
+  encode?: () => Promise<unknown>;
+  priority?: Priority;
+  timeoutMs?: number;
+}
+
+/** Timers of browsers and Node hold no more: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Enough of a prompt's end for the opening of a turn. */
 const TAIL_TOKENS = 16;

@@ -73,10 +73,10 @@ describe('Scheduler', () => {
 
   it('Scheduler: several sequences in one step give what each gives alone', async () => {
     const prompts = ['What is TTFT?', 'KV', 'A longer prompt, of more than one chunk', 'x'];
-    const { backend, scheduler } = schedule(
-      { capabilities: { runAhead: 3, maxStepTokens: 16, maxBatch: 3 }, completion: 'task' },
-      { maxRunning: 3 },
-    );
+    const { backend, scheduler } = schedule({
+      capabilities: { runAhead: 3, maxStepTokens: 16, maxBatch: 3 },
+      completion: 'task',
+    });
     const runs = prompts.map((prompt) => {
       const { sequence, queue } = makeSequence(prompt, []);
       scheduler.enqueue(sequence);

@@ -1,8 +1,20 @@
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
+import type { SchedulingPolicy } from '../../shared/info.ts';
 import type { StepTrace } from '../../shared/trace.ts';
-import type { Backend, SequenceId, SequenceOptions, StepResult, StepRow } from '../backends/backend.ts';
+import {
+  KV_BLOCK_TOKENS,
+  type Backend,
+  type SequenceId,
+  type SequenceOptions,
+  type StepResult,
+} from '../backends/backend.ts';
+import { queueFull, timedOut } from './refusals.ts';
+import { DEFAULT_MAX_QUEUED, DEFAULT_POLICY, POLICIES } from './policies.ts';
 import type { Sequence } from './sequence.ts';
+import { StepPace } from './step-pace.ts';
+import { StepPlanner, type StepEntry } from './step-planner.ts';
 import { TaskTurns } from './task-turns.ts';
+import { byRank, outranks, WaitingList } from './waiting-list.ts';
 
 export interface SchedulerOptions {
   backend: Backend;
@@ -10,9 +22,11 @@ export interface SchedulerOptions {
   onStep: (step: StepTrace) => void;
   /** The backend is lost; called once. Everything pending has been failed. */
   onLost: (error: Error) => void;
-  /** Sequences that run at the same time; the others wait in order. @default 1 */
-  maxRunning?: number;
-  /** Where KV is found when a sequence begins, and kept when it was completed or aborted. @default all is computed */
+  /** @default 'balanced' */
+  policy?: SchedulingPolicy;
+  /** Requests that may wait. @default 64 */
+  maxQueued?: number;
+  /** Where KV is found when a sequence begins, and kept when it was completed, aborted or preempted. @default all is computed */
   cache?: SchedulerCache;
 }
 
@@ -29,65 +43,118 @@ export interface SchedulerCache {
 
 /** A step that was given to the backend. */
 interface Flight {
-  entries: readonly { sequence: Sequence; row: StepRow }[];
+  entries: readonly StepEntry[];
   outcome?: { result: StepResult; atMs: number } | { error: unknown };
 }
 
 /**
- * The loop: takes sequences off the queue in order, asks them for rows, keeps as many steps in flight as the backend allows, and
- * hands results back in the order of the steps. Runs only while there is work.
+ * Steps in flight where one of several sequences needs the result of each before its next: it is then part of every second step, and the
+ * others lose nothing, as one step computes while the next waits.
+ */
+const RUN_AHEAD_WITH_WAITERS = 2;
+/** Rounds of the loop in which KV that was just given up may turn up, before a sequence that runs alone has to try without. */
+const PATIENCE = 50;
+
+/**
+ * The loop: takes requests off the queue, asks the running ones for rows, keeps as many steps in flight as the backend allows, and hands
+ * results back in the order of the steps. Requests join and leave between steps. Runs only while there is work.
  */
 export class Scheduler {
+  /** Requests that run at the same time. */
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+  readonly policy: SchedulingPolicy;
   readonly #options: SchedulerOptions;
   readonly #backend: Backend;
-  readonly #maxRunning: number;
-  readonly #waiting: Sequence[] = [];
+  readonly #waiting = new WaitingList<Sequence>();
   readonly #running = new Set<Sequence>();
+  readonly #planner = new StepPlanner();
+  readonly #pace: StepPace;
+  /** Off the queue, and not running yet: its prompt is tokenized, or its KV restored. */
+  #admitting: Sequence | undefined;
+  #arrivals = 0;
   /** In the order given; the results of steps whose sequences have ended are awaited and dropped. */
   #flights: Flight[] = [];
+  #lastResultMs = -Infinity;
+  /** KV ran out: nobody is let in until somebody has left. */
+  #isShort = false;
+  #roundsShort = 0;
   #loop: Promise<void> | undefined;
   #wake: (() => void) | undefined;
+  #isPoked = false;
   /** Why nothing runs any more: disposed of, or the backend is lost. */
   #ended: Error | undefined;
 
   constructor(options: SchedulerOptions) {
+    const { backend, policy = DEFAULT_POLICY, maxQueued = DEFAULT_MAX_QUEUED } = options;
     this.#options = options;
-    this.#backend = options.backend;
-    this.#maxRunning = options.maxRunning ?? 1;
-    void this.#backend.lost.then((error) => this.#lose(error));
+    this.#backend = backend;
+    this.policy = policy;
+    this.maxQueued = maxQueued;
+    this.maxRunning = Math.min(POLICIES[policy].maxRunning, backend.info.capabilities.maxBatch);
+    this.#pace = new StepPace(POLICIES[policy].stretch);
+    void backend.lost.then((error) => this.#lose(error));
   }
 
+  /** Queues a sequence, or fails it at once. */
   enqueue(sequence: Sequence): void {
     if (this.#ended) {
       sequence.fail('failed', this.#ended);
       return;
     }
-    this.#waiting.push(sequence);
+    const under = this.#waiting.size + this.#running.size + (this.#admitting ? 1 : 0);
+    if (under >= this.maxRunning + this.maxQueued) {
+      sequence.fail('failed', queueFull(this.#waiting.size, this.maxQueued));
+      return;
+    }
+    sequence.arrival = ++this.#arrivals;
+    this.#waiting.add(sequence);
+    this.expire();
+    this.#poke();
     this.#loop ??= this.#run();
   }
 
   /** Ends a sequence, waiting or running, at once. No further step is given for it; those in flight are awaited by the loop. */
   cancel(sequence: Sequence, outcome: 'aborted' | 'failed', error: unknown): void {
     sequence.fail(outcome, error);
-    const index = this.#waiting.indexOf(sequence);
-    if (index >= 0) this.#waiting.splice(index, 1);
-    this.#release(sequence);
+    this.#waiting.delete(sequence);
+    this.#release(sequence, outcome === 'aborted' || isTokenglassError(error, 'timeout'));
+    this.#poke();
+  }
+
+  /** Ends those that have taken too long. */
+  expire(): void {
+    const nowMs = this.#options.now();
+    for (const sequence of this.#all()) {
+      const { timeout } = sequence;
+      if (timeout && timeout.deadlineMs <= nowMs) this.cancel(sequence, 'failed', timedOut(timeout.afterMs));
+    }
   }
 
   /** Fails everything, now and later, with `error`. Without effect the second time. */
   end(error: Error): void {
     if (this.#ended) return;
     this.#ended = error;
-    for (const sequence of [...this.#running, ...this.#waiting]) this.cancel(sequence, 'failed', error);
-    this.#wake?.();
+    for (const sequence of this.#all()) this.cancel(sequence, 'failed', error);
+    this.#poke();
+  }
+
+  #all(): Sequence[] {
+    return [...this.#running, ...(this.#admitting ? [this.#admitting] : []), ...this.#waiting];
+  }
+
+  get #hasWork(): boolean {
+    return this.#waiting.size + this.#running.size + this.#flights.length > 0 || this.#admitting !== undefined;
   }
 
   async #run(): Promise<void> {
     await Promise.resolve(); // `generate` returns before anything is computed
     const turns = new TaskTurns();
     try {
-      while (!this.#ended && this.#waiting.length + this.#running.size + this.#flights.length > 0) {
-        await this.#admit();
+      while (!this.#ended && this.#hasWork) {
+        this.#isPoked = false; // whatever has changed is seen from here on
+        this.expire();
+        this.#admit();
         await this.#awaitMasks();
         this.#giveSteps();
         await this.#settleSome();
@@ -102,39 +169,87 @@ export class Scheduler {
     this.#loop = undefined;
   }
 
-  async #admit(): Promise<void> {
-    while (this.#running.size < this.#maxRunning) {
-      const sequence = this.#waiting.shift();
-      if (!sequence) return;
-      this.#running.add(sequence);
-      try {
-        const options = await sequence.start();
-        if (options) await this.#open(sequence, options);
-      } catch (error) {
-        this.cancel(sequence, 'failed', error);
-      }
+  /** Lets the next one in, if there is room. The others go on meanwhile, whatever it has to wait for. */
+  #admit(): void {
+    if (this.#admitting || this.#waiting.size === 0) return;
+    if (this.#isShort && this.#running.size > 0) return;
+    if (this.#running.size >= this.maxRunning && !this.#giveWay()) return;
+    const sequence = this.#waiting.peek()!;
+    this.#waiting.delete(sequence);
+    this.#admitting = sequence;
+    void this.#start(sequence).finally(() => {
+      this.#admitting = undefined;
+      this.#poke();
+    });
+  }
+
+  async #start(sequence: Sequence): Promise<void> {
+    try {
+      const options = await sequence.start();
+      if (options) await this.#open(sequence, options);
+      await sequence.pending;
+    } catch (error) {
+      this.cancel(sequence, 'failed', error);
     }
   }
 
   async #open(sequence: Sequence, options: SequenceOptions): Promise<void> {
     const { cache } = this.#options;
     let id = this.#backend.openSequence(options);
-    if (!cache) {
-      sequence.opened(id);
-      return;
+    let cached: { memory: number; stored: number } | undefined;
+    if (cache) {
+      cached = { memory: 0, stored: 0 };
+      try {
+        const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
+        cached = { memory: memoryTokens, stored: storedTokens };
+      } catch {
+        // The answer does not need the cache: begin again with a sequence that is surely empty.
+        this.#backend.closeSequence(id);
+        if (sequence.hasEnded) return;
+        id = this.#backend.openSequence(options);
+      }
     }
-    let cached = { memory: 0, stored: 0 };
-    try {
-      const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
-      cached = { memory: memoryTokens, stored: storedTokens };
-    } catch {
-      // The answer does not need the cache: begin again with a sequence that is surely empty.
-      this.#backend.closeSequence(id);
-      if (sequence.hasEnded) return;
-      id = this.#backend.openSequence(options);
-    }
+    const known = sequence.cacheable.tokens.length - (cached ? cached.memory + cached.stored : 0);
     if (sequence.hasEnded) this.#backend.closeSequence(id);
-    else sequence.opened(id, cached);
+    else if (this.#hasRoomFor(id, known + Math.min(KV_BLOCK_TOKENS, sequence.tokensToCome))) {
+      sequence.opened(id, cached);
+      this.#running.add(sequence);
+      this.#waiting.passed(sequence);
+    } else {
+      this.#backend.closeSequence(id);
+      this.#isShort = true;
+      this.#waiting.add(sequence);
+    }
+  }
+
+  /** KV for the whole prompt, and some of the answer, so that what is let in also gets on. */
+  #hasRoomFor(id: SequenceId, tokens: number): boolean {
+    if (this.#backend.reserveKv(id, tokens)) return true;
+    if (this.#running.size > 0) return false;
+    return ++this.#roundsShort > PATIENCE;
+  }
+
+  /** The last in rank stops for one that waits, if that is worth it. */
+  #giveWay(): boolean {
+    const last = this.#lastInRank();
+    const next = this.#waiting.peek();
+    if (!last || !next || !outranks(next, last)) return false;
+    this.#preempt(last);
+    return true;
+  }
+
+  #lastInRank(): Sequence | undefined {
+    return [...this.#running].sort(byRank).at(-1);
+  }
+
+  /** Its KV goes, into the cache as far as there is room, and it waits to go on later with the same tokens. */
+  #preempt(sequence: Sequence): void {
+    const id = sequence.backendId!;
+    this.#options.cache?.keep(id, sequence.tokens);
+    sequence.preempted();
+    this.#backend.closeSequence(id);
+    this.#running.delete(sequence);
+    this.#waiting.add(sequence);
   }
 
   /** Grammars tell in microtasks what may come next; sequences without one are not waited for. */
@@ -150,34 +265,49 @@ export class Scheduler {
   }
 
   #giveSteps(): void {
-    while (!this.#ended && this.#flights.length < this.#backend.info.capabilities.runAhead) {
+    const { runAhead } = this.#backend.info.capabilities;
+    while (!this.#ended && this.#flights.length < runAhead) {
+      const hasWaiters = this.#running.size > 1 && [...this.#running].some(({ needsResults }) => needsResults);
+      if (hasWaiters && this.#flights.length >= RUN_AHEAD_WITH_WAITERS) return;
       const entries = this.#planStep();
       if (entries.length === 0) return;
       this.#giveStep(entries);
     }
   }
 
-  /** Rows of the next step, within the budget of the backend. */
-  #planStep(): Flight['entries'] {
+  #planStep(): StepEntry[] {
     const { maxBatch, maxStepTokens } = this.#backend.info.capabilities;
-    const entries: { sequence: Sequence; row: StepRow }[] = [];
-    let budget = maxStepTokens;
-    for (const sequence of this.#running) {
-      if (entries.length >= maxBatch) break;
-      const row = sequence.nextRow(budget);
-      if (!row) continue;
-      entries.push({ sequence, row });
-      budget -= row.input === 'previous' ? 1 : row.input.length;
-    }
-    return entries;
+    const budget = { rows: maxBatch, tokens: maxStepTokens, promptTokens: this.#pace.chunkTokens() };
+    let mayPreempt = true;
+    return this.#planner.plan(this.#running, budget, (sequence, tokens) => {
+      if (this.#takeRoom(sequence, tokens, mayPreempt)) return true;
+      mayPreempt = false;
+      return false;
+    });
   }
 
-  #giveStep(entries: Flight['entries']): void {
+  /** Sets KV aside for a row. Where there is none, the last in rank gives up its own; what it had may take a moment to be free. */
+  #takeRoom(sequence: Sequence, tokens: number, mayPreempt: boolean): boolean {
+    const id = sequence.backendId;
+    if (id === undefined) return false;
+    if (this.#backend.reserveKv(id, tokens)) {
+      this.#roundsShort = 0;
+      return true;
+    }
+    if (!mayPreempt) return false;
+    if (this.#running.size === 1) return !this.#admitting && ++this.#roundsShort > PATIENCE;
+    const last = this.#lastInRank()!;
+    this.#isShort = true;
+    this.#preempt(last);
+    return last !== sequence && this.#backend.reserveKv(id, tokens);
+  }
+
+  #giveStep(entries: readonly StepEntry[]): void {
     const flight: Flight = { entries };
     this.#flights.push(flight);
     const settle = (outcome: NonNullable<Flight['outcome']>): void => {
       flight.outcome = outcome;
-      this.#wake?.();
+      this.#poke();
     };
     // In a function of its own, so that a backend that throws instead of rejecting is treated alike.
     const step = async (): Promise<StepResult> => this.#backend.step(entries.map(({ row }) => row));
@@ -187,12 +317,17 @@ export class Scheduler {
     );
   }
 
-  /** Hands over the results that are there, oldest first; waits if there are none. */
+  /** Something has changed that the loop may be waiting for. */
+  #poke(): void {
+    this.#isPoked = true;
+    this.#wake?.();
+  }
+
+  /** Hands over the results that are there, oldest first. If there are none, waits for them or for whatever else changes. */
   async #settleSome(): Promise<void> {
-    if (this.#flights.length === 0) return;
-    while (!this.#ended && !this.#flights[0]?.outcome) {
+    const mayChange = this.#flights.length > 0 || this.#admitting !== undefined;
+    if (mayChange && !this.#isPoked && !this.#flights[0]?.outcome)
       await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
     this.#wake = undefined;
     while (!this.#ended && this.#flights[0]?.outcome) {
       const { entries, outcome } = this.#flights.shift()!;
@@ -202,7 +337,8 @@ export class Scheduler {
     }
   }
 
-  #acceptStep(entries: Flight['entries'], { rows, trace }: StepResult, atMs: number): void {
+  #acceptStep(entries: readonly StepEntry[], { rows, trace }: StepResult, atMs: number): void {
+    this.#measure(entries, trace, atMs);
     this.#options.onStep(trace);
     for (const [index, { sequence, row }] of entries.entries()) {
       try {
@@ -210,9 +346,19 @@ export class Scheduler {
       } catch (error) {
         this.cancel(sequence, 'failed', error);
       }
-      if (sequence.hasEnded) this.#release(sequence);
-      else if (row.sample && row.input !== 'previous') this.#keepPrompt(sequence);
+      if (sequence.hasEnded) this.#release(sequence, true);
+      else if (row.sample === true && row.input !== 'previous') this.#keepPrompt(sequence);
     }
+  }
+
+  #measure(entries: readonly StepEntry[], { startedAtMs, timing }: StepTrace, atMs: number): void {
+    const prefills = entries.filter(({ row }) => row.input !== 'previous' && row.sample !== 'each');
+    this.#pace.observe({
+      decodeRows: entries.length - prefills.length,
+      prefillTokens: prefills.reduce((sum, { row }) => sum + row.input.length, 0),
+      ms: timing.gpuMs ?? atMs - Math.max(startedAtMs, this.#lastResultMs),
+    });
+    this.#lastResultMs = atMs;
   }
 
   /**
@@ -224,10 +370,19 @@ export class Scheduler {
     this.#options.cache?.keep(sequence.backendId, sequence.cacheable.tokens);
   }
 
-  /** A step that failed takes its sequences with it, and nothing else, unless the device went. */
-  #failStep(entries: Flight['entries'], error: unknown): void {
+  /**
+   * A step that failed takes its sequences with it, and nothing else, unless the device went. Where the backend names the one that is to blame, the
+   * others are computed again.
+   */
+  #failStep(entries: readonly StepEntry[], error: unknown): void {
     if (isTokenglassError(error, 'device-lost')) this.#lose(error);
-    for (const { sequence } of entries) if (!sequence.hasEnded) this.cancel(sequence, 'failed', error);
+    const culprit = isTokenglassError(error) ? error.details['sequence'] : undefined;
+    const isNamed = entries.some(({ row }) => row.sequence === culprit);
+    for (const { sequence, row } of entries) {
+      if (sequence.hasEnded || sequence.backendId !== row.sequence) continue;
+      if (isNamed && row.sequence !== culprit) this.#preempt(sequence);
+      else this.cancel(sequence, 'failed', error);
+    }
   }
 
   #lose(error: Error): void {
@@ -236,14 +391,17 @@ export class Scheduler {
     this.#options.onLost(error);
   }
 
-  /** The KV of an ended sequence goes. Steps in flight for it still resolve, by contract. */
-  #release(sequence: Sequence): void {
-    this.#running.delete(sequence);
+  /**
+   * The KV of an ended sequence goes. Steps in flight for it still resolve, by contract.
+   * @param isSound it is as it should be, and may be of use to later requests
+   */
+  #release(sequence: Sequence, isSound: boolean): void {
+    if (this.#running.delete(sequence)) this.#isShort = false;
     const id = sequence.backendId;
     sequence.backendId = undefined;
     if (id === undefined) return;
     try {
-      if (sequence.outcome !== 'failed') this.#options.cache?.keep(id, sequence.tokens);
+      if (isSound) this.#options.cache?.keep(id, sequence.tokens);
       this.#backend.closeSequence(id);
     } catch (cause) {
       this.#lose(new TokenglassError('internal', 'Cannot go on: a sequence could not be closed', { cause }));

@@ -1,11 +1,12 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import type { EventQueue } from '../../shared/event-queue.ts';
-import type { FinishReason, OutputToken, TokenEvent, Usage } from '../../shared/generation.ts';
+import type { FinishReason, OutputToken, Priority, TokenEvent, Usage } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
 import type { GrammarState } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
 import type { TraceRecord } from './trace-record.ts';
+import type { Ranked } from './waiting-list.ts';
 
 /** How a sequence ended. */
 export type Outcome = 'completed' | 'aborted' | 'failed';
@@ -37,40 +38,50 @@ export interface SequenceOptionsBag {
   /** Tokenizes, checks against the context. Called when the sequence is taken off the queue. */
   prepare: () => SequencePlan | Promise<SequencePlan>;
   onEnded: (outcome: Outcome, trace: RequestTrace) => void;
+  /** @default 'normal' */
+  priority?: Priority;
+  /** When it is too late (see `Clock`), and how long after the call that is. @default never */
+  timeout?: { deadlineMs: number; afterMs: number };
 }
 
-/** Prefill chunks of one sequence in flight: one computes while the next waits, and a cancel leaves at most those to finish. */
-const MAX_PREFILLS_IN_FLIGHT = 2;
-
 /** One request on its way through the scheduler: says what it wants from the next step, and turns results into events. */
-export class Sequence {
+export class Sequence implements Ranked {
   /** Names it to the backend while it runs. */
   backendId: SequenceId | undefined;
+  readonly priority: Priority;
+  readonly timeout: SequenceOptionsBag['timeout'];
+  arrival = 0;
+  overtaken = 0;
   readonly #record: TraceRecord;
   readonly #queue: EventQueue<TokenEvent>;
   readonly #prepare: SequenceOptionsBag['prepare'];
   readonly #onEnded: SequenceOptionsBag['onEnded'];
   #plan: SequencePlan | undefined;
-  /** The prompt, and what is resumed after it. */
+  /** The prompt, what is resumed after it, and after a preemption the output so far: all that can be computed without sampling. */
   #known: readonly number[] = [];
   /** Of the next token to be sampled. */
   #mask: Uint32Array<ArrayBuffer> | undefined;
   #pending: Promise<void> | undefined;
   #outcome: Outcome | undefined;
   #journal: ReturnType<NonNullable<SequencePlan['journal']>> | undefined;
-  /** Tokens of the prompt, and of what is resumed, that were given to the backend or were cached. */
-  #givenPrompt = 0;
-  #prefillsInFlight = 0;
+  /** Output tokens that are in `#known`. */
+  #knownOutput = 0;
+  #wasOpened = false;
+  /** Of `#known`, those that were given to the backend or were cached. */
+  #givenKnown = 0;
+  #prefillTokensInFlight = 0;
   /** Output ids whose results are there. */
   readonly #output: number[] = [];
   /** Samples asked of the backend, those in flight included; at most `maxTokens`. */
   #givenSamples = 0;
 
-  constructor({ record, queue, prepare, onEnded }: SequenceOptionsBag) {
+  constructor({ record, queue, prepare, onEnded, priority, timeout }: SequenceOptionsBag) {
     this.#record = record;
     this.#queue = queue;
     this.#prepare = prepare;
     this.#onEnded = onEnded;
+    this.priority = priority ?? 'normal';
+    this.timeout = timeout;
   }
 
   /** What `nextRow` has to wait for, besides results: the mask of the next token. Rejects where the grammar cannot go on. */
@@ -89,11 +100,42 @@ export class Sequence {
 
   /** Prompt and output tokens given so far; what steps that ran ahead of a stop have appended to the KV lies beyond. */
   get tokens(): number[] {
-    return [...this.cacheable.tokens.slice(0, this.#givenPrompt), ...this.#output];
+    return [...this.#known.slice(0, this.#givenKnown), ...this.#output.slice(this.#knownOutput)];
   }
 
-  /** Off the queue: tokenizes. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
+  /** Something known is still to be computed. */
+  get isPrefilling(): boolean {
+    return this.#givenKnown < this.#known.length;
+  }
+
+  /** It cannot be asked for a row before the result of the one before is there. */
+  get needsResults(): boolean {
+    return this.#plan?.grammar !== undefined;
+  }
+
+  /** Of known tokens, those that were given and are not computed yet. */
+  get prefillTokensInFlight(): number {
+    return this.#prefillTokensInFlight;
+  }
+
+  /** Tokens that the next row could have; 0 if results have to come first. */
+  get nextTokens(): number {
+    if (this.#plan === undefined || this.backendId === undefined || this.hasEnded) return 0;
+    if (this.isPrefilling) return this.#known.length - this.#givenKnown;
+    if (this.#givenSamples >= this.#plan.maxTokens) return 0;
+    // What a grammar allows next depends on the token before, so nothing can run ahead of it.
+    if (this.needsResults && this.#givenSamples > this.#output.length) return 0;
+    return 1;
+  }
+
+  /** Tokens that it may still append to what is known. */
+  get tokensToCome(): number {
+    return this.#plan ? this.#plan.maxTokens - this.#output.length - 1 : 0;
+  }
+
+  /** Off the queue: tokenizes, the first time. Resolves to what the backend is to open, or to nothing if the sequence ended meanwhile. */
   async start(): Promise<SequenceOptions | undefined> {
+    if (this.#plan) return this.#plan.options;
     this.#record.started();
     const plan = await this.#prepare();
     if (this.hasEnded) {
@@ -116,47 +158,59 @@ export class Sequence {
 
   /**
    * The backend has opened the sequence.
-   * @param cached prompt tokens that it has KV of already; absent where no cache was looked up
+   * @param cached known tokens that it has KV of already; absent where no cache was looked up
    */
   opened(id: SequenceId, cached?: NonNullable<Usage['cachedByTier']>): void {
     this.backendId = id;
+    this.#givenKnown = cached ? cached.memory + cached.stored : 0;
+    if (this.#wasOpened) return;
+    this.#wasOpened = true;
     if (cached) this.#record.cacheReady(cached);
-    this.#givenPrompt = cached ? cached.memory + cached.stored : 0;
     const { promptTail, resumed, journal } = this.#plan!;
     this.#journal = journal?.();
     this.#queue.push({
       type: 'start',
       requestId: this.#record.requestId,
-      promptTokens: this.cacheable.tokens.length,
-      cachedTokens: this.#givenPrompt,
+      promptTokens: this.#known.length,
+      cachedTokens: this.#givenKnown,
       ...(promptTail !== undefined && { promptTail }),
     });
     if (resumed && resumed.text !== '') this.#queue.push({ type: 'delta', text: resumed.text, tokens: [] });
   }
 
-  /** What to compute next, of at most `budget` token rows; nothing if results have to come first. Counts as given. */
+  /**
+   * Its KV is gone, and its steps in flight do not count; once opened again it goes on with the tokens that it would have had. What is sampled
+   * at a position depends on the tokens before and the seed alone.
+   */
+  preempted(): void {
+    this.backendId = undefined;
+    this.#record.preempted();
+    this.#known = [...this.#known, ...this.#output.slice(this.#knownOutput)];
+    this.#knownOutput = this.#output.length;
+    this.#givenKnown = 0;
+    this.#givenSamples = this.#output.length;
+    this.#prefillTokensInFlight = 0;
+  }
+
+  /** What to compute next, of at most `budget` tokens; nothing if results have to come first. Counts as given. */
   nextRow(budget: number): StepRow | undefined {
-    if (this.#plan === undefined || this.backendId === undefined || this.hasEnded || budget < 1) return undefined;
-    const { maxTokens } = this.#plan;
-    const { tokens, promptTokens } = this.cacheable;
-    const sequence = this.backendId;
-    if (this.#givenPrompt < tokens.length) {
-      if (this.#prefillsInFlight >= MAX_PREFILLS_IN_FLIGHT) return undefined;
-      // A row is of the prompt or of the answer, for the sake of the penalties.
-      const isPrompt = this.#givenPrompt < promptTokens;
-      const end = Math.min(isPrompt ? promptTokens : tokens.length, this.#givenPrompt + budget);
-      const input = tokens.slice(this.#givenPrompt, end);
-      this.#givenPrompt = end;
-      this.#prefillsInFlight += 1;
-      const sample = end === tokens.length;
-      if (sample) this.#givenSamples += 1;
-      return { sequence, input, sample, isPrompt, ...(sample && this.#masked()) };
+    const tokens = Math.min(budget, this.nextTokens);
+    if (tokens < 1) return undefined;
+    const sequence = this.backendId!;
+    if (!this.isPrefilling) {
+      this.#givenSamples += 1;
+      return { sequence, input: 'previous', sample: true, isPrompt: false, ...this.#masked() };
     }
-    if (this.#givenSamples >= maxTokens) return undefined;
-    // What a grammar allows next depends on the token before, so nothing can run ahead of it.
-    if (this.#plan.grammar && this.#givenSamples > this.#output.length) return undefined;
-    this.#givenSamples += 1;
-    return { sequence, input: 'previous', sample: true, isPrompt: false, ...this.#masked() };
+    // A row is of the prompt or of the answer, for the sake of the penalties.
+    const { promptTokens } = this.cacheable;
+    const isPrompt = this.#givenKnown < promptTokens;
+    const end = Math.min(isPrompt ? promptTokens : this.#known.length, this.#givenKnown + tokens);
+    const input = this.#known.slice(this.#givenKnown, end);
+    this.#givenKnown = end;
+    this.#prefillTokensInFlight += input.length;
+    const sample = end === this.#known.length;
+    if (sample) this.#givenSamples += 1;
+    return { sequence, input, sample, isPrompt, ...(sample && this.#masked()) };
   }
 
   #masked(): Pick<StepRow, 'mask'> {
@@ -173,11 +227,12 @@ export class Sequence {
 
   /** The result of a row, in the order the rows were given. Results after the end are discarded and not counted. */
   accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): void {
-    if (this.hasEnded) return;
+    // Of before a preemption: it is sampled again.
+    if (this.hasEnded || row.sequence !== this.backendId) return;
     if (row.input !== 'previous') {
-      this.#prefillsInFlight -= 1;
-      this.#record.prefillStep(step, atMs);
-      if (row.sample) this.#record.prefilled(step, atMs);
+      this.#prefillTokensInFlight -= row.input.length;
+      if (this.#output.length === 0) this.#record.prefillStep(step, atMs);
+      if (this.#output.length === 0 && row.sample) this.#record.prefilled(step, atMs);
     }
     if (row.sample) this.#acceptToken(result, atMs);
   }
@@ -258,6 +313,8 @@ export class Sequence {
 
   #end(outcome: Outcome, trace: RequestTrace): void {
     this.#outcome = outcome;
+    // One that was to go on and did not come to it is still this engine's to end.
+    if (!this.#journal && this.#plan?.resumed) this.#journal = this.#plan.journal?.();
     this.#journal?.end(outcome === 'failed' ? 'cut' : 'done');
     this.#plan?.grammar?.dispose();
     this.#onEnded(outcome, trace);

@@ -15,6 +15,7 @@ export class TraceRecord {
   #prefillMs: number | undefined;
   #prefillEndedMs = -Infinity;
   #seed: number | undefined;
+  #preemptions = 0;
   #hidden = false;
 
   constructor(requestId: string, calledMs: number, clock: Clock, isHidden: () => boolean) {
@@ -41,6 +42,11 @@ export class TraceRecord {
   cacheReady(cached: NonNullable<Usage['cachedByTier']>): void {
     this.#marks.cacheReadyMs = this.#clock.now();
     this.#cached = cached;
+  }
+
+  /** It gave its KV up, to go on later. */
+  preempted(): void {
+    this.#preemptions += 1;
   }
 
   /** @param seed absent for greedy decoding */
@@ -96,6 +102,7 @@ export class TraceRecord {
       tokenTimesMs: [...this.#tokenTimesMs],
       ...(this.#prefillMs !== undefined && { prefillMs: this.#prefillMs }),
       ...(this.#seed !== undefined && { seed: this.#seed }),
+      ...(this.#preemptions > 0 && { preemptions: this.#preemptions }),
       hidden: this.#hidden,
     };
   }

@@ -1,5 +1,5 @@
 import { TokenglassError } from '../../shared/errors.ts';
-import type { ChatMessage, GenerateRequest, OutputGrammar, SamplingParams } from '../../shared/generation.ts';
+import type { ChatMessage, GenerateRequest, OutputGrammar, Priority, SamplingParams } from '../../shared/generation.ts';
 import type { PromptInput } from '../text/encode-prompt.ts';
 import { check, invalid } from './check.ts';
 import { contextOverflow, MAX_CHARS_PER_TOKEN } from './context-overflow.ts';
@@ -31,6 +31,8 @@ export interface CheckedRequest {
   ignoreEos: boolean;
   grammar?: OutputGrammar;
   logprobs: number;
+  priority: Priority;
+  timeoutMs?: number;
   calledAtMs?: number;
 }
 
@@ -47,10 +49,13 @@ const FIELDS = {
   ignoreEos: true,
   grammar: true,
   logprobs: true,
+  priority: true,
+  timeoutMs: true,
   calledAtMs: true,
 } satisfies Record<keyof GenerateRequest, true>;
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
+const PRIORITIES: ReadonlySet<unknown> = new Set(['high', 'normal', 'low'] satisfies Priority[]);
 const MAX_MESSAGES = 16_384;
 const MAX_STOPS = 64;
 const MAX_STOP_LENGTH = 512;
@@ -63,7 +68,7 @@ const MAX_STOP_LENGTH = 512;
 export function validateRequest(request: unknown, limits: RequestLimits): CheckedRequest {
   const fields = check.object(request, 'request');
   check.knownFields(fields, FIELDS, '');
-  const { maxTokens, calledAtMs } = fields;
+  const { maxTokens, timeoutMs, calledAtMs } = fields;
   return {
     input: validateInput(fields, limits),
     sampling: fields['sampling'] === undefined ? {} : validateSampling(fields['sampling'], limits.vocabSize),
@@ -73,6 +78,8 @@ export function validateRequest(request: unknown, limits: RequestLimits): Checke
     ignoreEos: check.optionalBoolean(fields['ignoreEos'], 'ignoreEos'),
     ...(fields['grammar'] !== undefined && { grammar: validateGrammar(fields['grammar'], limits) }),
     logprobs: validateLogprobs(fields['logprobs'], limits.maxLogprobs),
+    priority: validatePriority(fields['priority']),
+    ...(timeoutMs !== undefined && { timeoutMs: check.number(timeoutMs, 'timeoutMs', 0, Number.MAX_SAFE_INTEGER) }),
     ...(calledAtMs !== undefined && { calledAtMs: check.number(calledAtMs, 'calledAtMs', 0, Number.MAX_VALUE) }),
   };
 }
@@ -166,6 +173,12 @@ function validateGrammar(value: unknown, limits: RequestLimits): OutputGrammar {
     );
   if (type === 'json-schema') return { type, schema: check.plainObject(schema, 'grammar.schema') };
   return type === 'json' ? { type } : { type, grammar: check.text(grammar, 'grammar.grammar') };
+}
+
+function validatePriority(value: unknown = 'normal'): Priority {
+  if (!PRIORITIES.has(value))
+    throw invalid('priority', `is ${show(value)}`, `use one of ${[...PRIORITIES].join(', ')}`);
+  return value as Priority;
 }
 
 function validateLogprobs(value: unknown, max: number): number {

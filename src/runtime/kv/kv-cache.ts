@@ -123,11 +123,12 @@ export class KvCache {
     const keys = this.#keysOf(tokens.slice(0, length));
     if (this.#isClosed || keys.length === 0) return;
     const from = this.#memory.find(keys).length;
-    // Asked for now, as the caller closes the sequence; the rest waits for its turn.
+    // Asked for now, as the caller closes the sequence, and in memory as soon as held, so that it can be given up where memory is needed.
     const holding = from < keys.length ? this.#kv.hold(sequence, from, keys.length) : Promise.resolve([]);
-    holding.catch(() => undefined);
+    const adding = holding.then((held) => this.#add(keys, from, held));
+    adding.catch(() => undefined);
     this.#later(async () => {
-      this.#add(keys, from, await holding);
+      await adding;
       await this.#store(keys);
     });
   }

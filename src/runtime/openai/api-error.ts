@@ -24,6 +24,7 @@ const KINDS: Partial<Record<ErrorCode, Kind>> = {
   'context-overflow': [400, 'invalid_request_error', 'context_length_exceeded'],
   'model-not-found': [404, 'not_found_error', 'model_not_found'],
   'queue-full': [429, 'rate_limit_error', 'queue_full'],
+  timeout: [408, 'server_error', 'timeout'],
   disposed: [503, 'server_error', 'disposed'],
   'worker-dead': [503, 'server_error', 'worker_dead'],
   'device-lost': [503, 'server_error', 'device_lost'],

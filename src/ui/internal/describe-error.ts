@@ -52,6 +52,7 @@ const WORDS: Readonly<Record<ErrorCode, ErrorWords>> = {
   'device-lost': words('The graphics device was lost', 'Load the model again.', true),
   'worker-dead': words('The worker ended', 'Load the model again.', true),
   watchdog: words('The device did not answer in time', 'Try again, or choose another engine.', true),
+  timeout: words('The answer took too long', 'Try again, or ask for a shorter answer.', true),
   'queue-full': words('Too many requests wait', 'Try again in a moment.', true),
   disposed: words('The engine was closed', 'Load the model again.', true),
   internal: words('Something went wrong', 'Try again.', true),
