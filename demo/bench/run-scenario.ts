@@ -37,6 +37,7 @@ export async function runScenario(
     engines,
     options,
     onProgress,
+    showDashboard: async (engine) => (await import('./show-dashboard.ts')).showDashboard(engine),
   });
   const report: ScenarioReport = {
     format: 'tokenglass.scenario/1',

@@ -23,6 +23,8 @@ export interface ScenarioContext {
   /** Tells how far it is, in steps of the scenario's own. */
   onProgress: (done: number, of: number) => void;
   signal?: AbortSignal;
+  /** Puts a dashboard that follows the engine on the page, and gives how to take it away; absent where there is no page. */
+  showDashboard?: (engine: Engine) => Promise<() => void>;
 }
 
 /** What a scenario found: `figures` goes into the JSON as it is, `table` is what people read. */

@@ -1,0 +1,62 @@
+// Our times against clocks of others: the page's own around its calls, and the one that the browser traces with.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { launchBrowser, openPage } from './browser.mjs';
+import { buildDemo } from './demo-build.mjs';
+import { serveFolder } from './server.mjs';
+
+const REQUESTS = 6;
+
+describe('outside clocks', () => {
+  let server;
+  let browser;
+  let figures;
+  /** Of the browser's trace, ms by mark. */
+  const traced = new Map();
+
+  before(async () => {
+    server = await serveFolder(await buildDemo());
+    browser = await launchBrowser();
+    const { page } = await openPage(browser, server.url);
+    await page.goto(`${server.url}bench/index.html`);
+    await browser.startTracing(page, { categories: ['blink.user_timing'] });
+    const options = { name: 'clock', model: 'tutor', engines: ['webgpu'], options: { requests: String(REQUESTS) } };
+    const { report } = await page.evaluate((wanted) => window.tokenglassScenario(wanted), options);
+    figures = report.figures;
+    const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+    for (const { name, ts } of traceEvents) if (name.startsWith('clock:')) traced.set(name, ts / 1000);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  /** 2 % or 1 ms. */
+  const agrees = (figure, insideMs, outsideMs) =>
+    assert.ok(
+      Math.abs(insideMs - outsideMs) <= Math.max(1, 0.02 * outsideMs),
+      `${figure}: ${insideMs} ms by the engine, ${outsideMs} ms by the clock outside`,
+    );
+
+  it('TTFT, TPOT and ITL agree with the time at the callbacks of the page', () => {
+    for (const figure of ['ttft', 'tpot', 'itl']) agrees(figure, figures[`${figure}Ms`], figures[`${figure}OutsideMs`]);
+  });
+
+  it('TTFT and TPOT agree with the tracing of the browser', () => {
+    const requests = Array.from({ length: REQUESTS }, (_, request) => {
+      const at = (what) => traced.get(`clock:${request}:${what}`);
+      const deltas = [...traced.keys()].filter((name) => new RegExp(`^clock:${request}:\\d+$`).test(name)).length;
+      assert.ok(deltas > 1, `request ${request} left ${deltas} marks in the trace`);
+      return { ttftMs: at(0) - at('call'), spanMs: at(deltas - 1) - at(0) };
+    });
+    agrees('TTFT', figures.ttftMs, median(requests.map(({ ttftMs }) => ttftMs)));
+    agrees('TPOT', figures.tpotMs, median(requests.map(({ spanMs }) => spanMs / (figures.outputTokens - 1))));
+  });
+});
+
+/** Linear interpolation between closest ranks, as in the library. */
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2;
+}

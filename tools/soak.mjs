@@ -1,0 +1,119 @@
+// `npm run soak -- --runs 200 --seconds 5`: benchmark runs one after another in one page, and what each tenth leaves behind: JS heap, listeners,
+// workers, memory of the page's and of the GPU's process. Exit code 1 if any of them grew.
+//   --engine A,B   (default webgpu,onnx-wasm)
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { tsImport } from 'tsx/esm/api';
+import { launchBrowser, openPage } from './browser.mjs';
+import { buildDemo } from './demo-build.mjs';
+import { serveFolder } from './server.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '200' },
+    seconds: { type: 'string', default: '5' },
+    engine: { type: 'string', default: 'webgpu,onnx-wasm' },
+  },
+});
+const runs = Number(options.runs);
+const LOOKS = 20;
+/** The first looks are left out: caches of the browser fill once. */
+const SETTLED = 4;
+/** A leak grows with every run; what garbage collectors and allocators keep does not. */
+const LIMITS = {
+  'JS heap MB': 1,
+  listeners: 0,
+  workers: 0,
+  nodes: 50,
+  'page process MB': 60,
+  'GPU process MB': 60,
+};
+
+const { readSetup } = await tsImport('../src/runtime/bench/setup/read-setup.ts', import.meta.url);
+const asked = readSetup({
+  engine: options.engine,
+  duration: options.seconds,
+  'prompt-tokens': '48',
+  'output-tokens': '8',
+});
+const server = await serveFolder(await buildDemo());
+const browser = await launchBrowser();
+try {
+  const { page } = await openPage(browser, server.url);
+  await page.goto(`${server.url}bench/index.html`);
+  const look = await looker(page);
+  const looks = [];
+  for (let run = 1; run <= runs; run++) {
+    const { completed, failed } = await page.evaluate(benchOnce, asked);
+    if (failed > 0 || completed === 0) throw new Error(`Run ${run}: ${completed} requests completed, ${failed} failed`);
+    if (run % Math.max(1, Math.floor(runs / LOOKS)) !== 0) continue;
+    const seen = await look();
+    looks.push(seen);
+    console.log(`after ${run} runs: ${describe(seen)}`);
+  }
+  report(looks);
+} finally {
+  await browser.close();
+  await server.close();
+}
+
+/** In the page: one run of every engine, whose report is dropped. */
+async function benchOnce(asked) {
+  const { report } = await window.tokenglassBench(asked);
+  return {
+    completed: Math.min(...report.runs.map(({ requests }) => requests.completed)),
+    failed: report.runs.reduce((sum, { requests }) => sum + requests.failed, 0),
+  };
+}
+
+async function looker(page) {
+  const client = await page.context().newCDPSession(page);
+  const whole = await browser.newBrowserCDPSession();
+  await client.send('Performance.enable');
+  return async () => {
+    // A worker that was terminated takes a moment to go.
+    for (let waits = 0; waits < 50 && page.workers().length > 0; waits++) await page.waitForTimeout(100);
+    for (let pass = 0; pass < 3; pass++) await client.send('HeapProfiler.collectGarbage');
+    const { metrics } = await client.send('Performance.getMetrics');
+    const metric = (name) => metrics.find((entry) => entry.name === name).value;
+    const { processInfo } = await whole.send('SystemInfo.getProcessInfo');
+    const megabytes = (type) =>
+      processInfo.filter((info) => info.type === type).reduce((sum, { id }) => sum + residentMegabytes(id), 0);
+    return {
+      'JS heap MB': metric('JSHeapUsedSize') / 1e6,
+      listeners: metric('JSEventListeners'),
+      workers: page.workers().length,
+      nodes: metric('Nodes'),
+      'page process MB': megabytes('renderer'),
+      'GPU process MB': megabytes('GPU'),
+    };
+  };
+}
+
+/** 0 where there is no /proc to tell. */
+function residentMegabytes(id) {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))[1]) / 1e3;
+  } catch {
+    return 0;
+  }
+}
+
+function describe(seen) {
+  return Object.entries(seen)
+    .map(([name, value]) => `${name} ${Number.isInteger(value) ? value : value.toFixed(1)}`)
+    .join(', ');
+}
+
+/** Medians of the first and of the last third of the looks: one look says little of a process's memory. */
+function report(looks) {
+  const settled = looks.slice(Math.min(SETTLED, looks.length - 2));
+  const third = Math.max(1, Math.floor(settled.length / 3));
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    const median = (part) => part.map((seen) => seen[name]).sort((a, b) => a - b)[Math.floor(part.length / 2)];
+    const grown = median(settled.slice(-third)) - median(settled.slice(0, third));
+    const leaks = grown > limit;
+    console.log(`${name}: ${grown >= 0 ? '+' : ''}${grown.toFixed(1)} (at most ${limit})${leaks ? '  GREW' : ''}`);
+    if (leaks) process.exitCode = 1;
+  }
+}
