@@ -46,7 +46,7 @@ export interface ComparedRun {
 type Declared = (conditions: Conditions, environment: Environment, tokenglass: string) => string;
 
 /** What makes two runs two different questions: their answers cannot be compared. */
-const SAME_QUESTION: readonly (readonly [name: string, declared: Declared])[] = [
+const SAME_QUESTION: readonly (readonly [name: string, declared: (conditions: Conditions) => string])[] = [
   ['prompt length', ({ promptLength }) => describeLengths(promptLength)],
   ['output length', ({ outputLength }) => describeLengths(outputLength)],
   ['shared prefix', ({ sharedPrefixShare }) => `${Math.round(sharedPrefixShare * 100)} %`],
@@ -56,7 +56,7 @@ const SAME_QUESTION: readonly (readonly [name: string, declared: Declared])[] = 
 ];
 
 /** What one may want to compare; of these, one at a time. */
-const SUBJECTS: typeof SAME_QUESTION = [
+const SUBJECTS: readonly (readonly [name: string, declared: Declared])[] = [
   ['engine', ({ engine }) => `${engine.name} ${engine.version}${engine.threads ? `, ${engine.threads} threads` : ''}`],
   ['model', ({ model }) => `${model.id} ${model.quantization}`],
   [
@@ -72,11 +72,12 @@ const SUBJECTS: typeof SAME_QUESTION = [
 ];
 
 /** What may move the figures a little, or some of them. */
-const DETAILS: typeof SAME_QUESTION = [
+const DETAILS: typeof SUBJECTS = [
   ['warm-up requests', ({ warmUpRequests }) => String(warmUpRequests)],
   ['seed', ({ seed }) => String(seed)],
   ['temperature', ({ temperature }) => String(temperature)],
   ['SLO', ({ slo }) => describeSlo(slo)],
+  ['policy', ({ engine }) => engine.policy ?? 'none'],
   ['worker', ({ engine }) => (engine.worker ? 'yes' : 'no')],
 ];
 
@@ -99,7 +100,7 @@ const FIGURES: readonly {
 ];
 
 /** Below this many requests of either run nothing is said to be beyond noise. */
-const LEAST_REQUESTS = 5;
+export const LEAST_REQUESTS = 5;
 
 /**
  * Compares two runs, figure by figure. Refuses if they were asked different questions (lengths, arrivals), and says in words what else
@@ -107,14 +108,15 @@ const LEAST_REQUESTS = 5;
  * @param insist compare all the same; the refusal is then the first warning. @default false
  */
 export function compareRuns(a: ComparedRun, b: ComparedRun, { insist = false } = {}): Comparison {
-  const differ = (declarations: typeof SAME_QUESTION): Difference[] =>
+  const differ = (declarations: typeof SUBJECTS): Difference[] =>
     declarations.flatMap(([name, declared]) => {
       const [inA, inB] = [a, b].map(({ run, report }) =>
         declared(run.conditions, report.environment, report.tokenglass),
       );
       return inA === inB ? [] : [{ name, a: inA!, b: inB! }];
     });
-  const [questions, subjects, details] = [differ(SAME_QUESTION), differ(SUBJECTS), differ(DETAILS)];
+  const questions = askedDifferently(a.run.conditions, b.run.conditions);
+  const [subjects, details] = [differ(SUBJECTS), differ(DETAILS)];
   const refused = questions.length
     ? `Cannot compare: the runs were not asked the same. ${inWords(questions)} Run both under one workload.`
     : undefined;
@@ -140,7 +142,14 @@ export function compareRuns(a: ComparedRun, b: ComparedRun, { insist = false } =
   };
 }
 
-const inWords = (differences: readonly Difference[]): string =>
+/** In what the questions differ that two runs were asked; their answers cannot be compared then. */
+export const askedDifferently = (a: Conditions, b: Conditions): Difference[] =>
+  SAME_QUESTION.flatMap(([name, declared]) => {
+    const [inA, inB] = [declared(a), declared(b)];
+    return inA === inB ? [] : [{ name, a: inA, b: inB }];
+  });
+
+export const inWords = (differences: readonly Difference[]): string =>
   differences.map(({ name, a, b }) => `${name}: ${a} and ${b}.`).join(' ');
 
 const measured = ({ samples }: Run): Sample[] =>

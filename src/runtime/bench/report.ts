@@ -1,3 +1,4 @@
+import type { SchedulingPolicy } from '../../shared/info.ts';
 import type { GpuCallCounts } from './gpu-calls.ts';
 import type { Summary } from '../metrics/summary.ts';
 import type { Environment } from './environment.ts';
@@ -17,7 +18,15 @@ export interface Conditions {
     weightBytes: number;
     kvBytesPerToken: number;
   };
-  engine: { name: string; version: string; reason: string; worker: boolean; threads?: number };
+  engine: {
+    name: string;
+    version: string;
+    reason: string;
+    worker: boolean;
+    threads?: number;
+    /** How it shares its steps between requests; absent for one whose requests are scheduled elsewhere. */
+    policy?: SchedulingPolicy;
+  };
   /** Absent when no GPU computes. */
   adapter?: {
     vendor: string;
@@ -26,7 +35,7 @@ export interface Conditions {
     isFallback: boolean;
     features: readonly string[];
   };
-  /** Most sequences per step. */
+  /** Most sequences per step: what the engine takes, and the workload gives. */
   batch: number;
   /** Name of the preset; `custom` for none. */
   workload: string;
@@ -92,6 +101,7 @@ export interface Figures {
 /** Something that a reader has to know before believing a figure. */
 export interface Note {
   code:
+    | 'at-once'
     | 'clamped-lengths'
     | 'coarse-timer'
     | 'dispatch-late'

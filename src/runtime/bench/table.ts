@@ -1,4 +1,5 @@
 import type { Summary } from '../metrics/summary.ts';
+import { comparabilityOfRuns } from './comparable.ts';
 import type { Comparison } from './compare.ts';
 import { describeAdapter, formatNumber, headlineOf, headlineText } from './headline.ts';
 import { describeArrivals } from './load/arrivals.ts';
@@ -95,6 +96,7 @@ export function reportTable(report: Report): string {
   const lines = markdownTable(reportCells(report));
   for (const { of, to, figure, median, n } of ratios ?? [])
     lines.push(`${of} / ${to}, ${figure}: ${median.toFixed(2)} (median of ${n} pairs)`);
+  if (ratios?.length) lines.push('', ...comparabilityOfRuns(runs).map((line) => `- ${line}`));
   for (const sweep of sweeps) lines.push('', sweepSentence(sweep, runs), ...markdownTable(sweepCells(sweep, runs)));
   for (const search of searches) lines.push('', searchSentence(search), ...markdownTable(searchCells(search)));
   const notes = noteSentences(runs);

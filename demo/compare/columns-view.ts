@@ -1,0 +1,223 @@
+import { html, nothing, type TemplateResult } from 'lit';
+import { describeAdapter } from '../../src/runtime/bench/headline.ts';
+import { describeError, formatBytes, formatMs } from '../../src/ui/index.ts';
+import { KINDS, SETTINGS, type SettingName, type Spec } from './contenders.ts';
+import type { Lane, LanePhase } from './lane.ts';
+import { MOST_CONTENDERS, type RaceSetup } from './setup.ts';
+
+export interface ColumnsOptions {
+  setup: RaceSetup;
+  lanes: readonly Lane[];
+  running: boolean;
+  onSpecs: (specs: readonly Spec[]) => void;
+  onKey: (apiKey: string) => void;
+}
+
+const LETTERS = 'ABCDEF';
+
+export function columnsView(options: ColumnsOptions): TemplateResult {
+  const { setup, lanes, running, onSpecs } = options;
+  const add = (): void => {
+    const next = KINDS.find(({ id }) => !setup.specs.some(({ kind }) => kind.id === id)) ?? KINDS[0]!;
+    onSpecs([...setup.specs, { kind: next, settings: {} }]);
+  };
+  return html`
+    ${lanes.map((lane, index) => column(lane, index, options))}
+    ${
+      setup.specs.length < MOST_CONTENDERS && !running
+        ? html`<button type="button" class="add" @click=${add}>
+            <span aria-hidden="true">+</span> Add a contender
+          </button>`
+        : nothing
+    }
+  `;
+}
+
+function column(lane: Lane, index: number, options: ColumnsOptions): TemplateResult {
+  const { setup, running, onSpecs } = options;
+  const spec = setup.specs[index]!;
+  const letter = LETTERS[index]!;
+  const replace = (changed: Spec | undefined): void =>
+    onSpecs(setup.specs.flatMap((other, place) => (place === index ? (changed ?? []) : other)));
+  return html`
+    <section
+      class="column ${lane.phase}"
+      style="--racer: var(--racer-${index + 1})"
+      aria-label="Contender ${letter}: ${lane.name}"
+    >
+      <header>
+        <span class="letter" aria-hidden="true">${letter}</span>
+        <label class="who">
+          <span class="hidden-label">Contender ${letter}</span>
+          <select
+            ?disabled=${running}
+            .value=${spec.kind.id}
+            @change=${(event: Event) => {
+              const { value } = event.target as HTMLSelectElement;
+              replace({ kind: KINDS.find(({ id }) => id === value)!, settings: {} });
+            }}
+          >
+            ${KINDS.map(({ id, name }) => html`<option value=${id} ?selected=${id === spec.kind.id}>${name}</option>`)}
+          </select>
+        </label>
+        ${
+          setup.specs.length > 2 && !running
+            ? html`<button
+                type="button"
+                class="tool"
+                aria-label="Remove contender ${letter}"
+                @click=${() => replace(undefined)}
+              >
+                <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18" /></svg>
+              </button>`
+            : nothing
+        }
+      </header>
+      <p class="words">${spec.kind.words}</p>
+      ${settingsView(spec, letter, running, replace, options.onKey)} ${trackView(lane, setup)}
+      ${lane.error ? errorView(lane) : nothing}
+      ${lane.progress ? html`<tg-load .progress=${lane.progress}></tg-load>` : nothing}
+      <tg-stats .stats=${lane.stats}></tg-stats>
+      <div class="answer" tabindex="0" role="region" aria-label="Answer of ${letter}">
+        <tg-markdown .source=${lane.answer}></tg-markdown>
+      </div>
+      ${factsView(lane)}
+    </section>
+  `;
+}
+
+function settingsView(
+  spec: Spec,
+  letter: string,
+  running: boolean,
+  replace: (spec: Spec) => void,
+  onKey: (apiKey: string) => void,
+): TemplateResult {
+  const { kind, settings } = spec;
+  const set = (name: SettingName, value: string): void => {
+    const { [name]: _, ...rest } = settings;
+    replace({ kind, settings: value === '' ? rest : { ...rest, [name]: value } });
+  };
+  const field = (name: SettingName): TemplateResult => {
+    const setting = SETTINGS[name];
+    const onChange = (event: Event): void => set(name, (event.target as HTMLInputElement).value.trim());
+    return html`
+      <label class="field">
+        <span>${setting.label}</span>
+        ${
+          'choices' in setting
+            ? html`<select .value=${settings[name] ?? ''} @change=${onChange}>
+                ${setting.choices.map((choice, place) => {
+                  const value = place === 0 ? '' : choice;
+                  return html`<option value=${value} ?selected=${value === (settings[name] ?? '')}>${choice}</option>`;
+                })}
+              </select>`
+            : html`<input
+                .value=${settings[name] ?? ''}
+                placeholder=${setting.hint}
+                autocomplete="off"
+                spellcheck="false"
+                @change=${onChange}
+              />`
+        }
+      </label>
+    `;
+  };
+  const count = Object.keys(settings).length;
+  return html`
+    <details class="settings" ?open=${kind.id === 'endpoint'}>
+      <summary>
+        Settings${count ? html` <b>${count}</b>` : nothing}<span class="hidden-label"> of ${letter}</span>
+      </summary>
+      <fieldset ?disabled=${running}>
+        ${kind.settings.map(field)}
+        ${
+          kind.id === 'endpoint'
+            ? html`<label class="field">
+                <span>Key</span>
+                <input
+                  type="password"
+                  autocomplete="off"
+                  placeholder="kept nowhere"
+                  @change=${(event: Event) => onKey((event.target as HTMLInputElement).value)}
+                />
+              </label>`
+            : nothing
+        }
+      </fieldset>
+    </details>
+  `;
+}
+
+const PHASES: Readonly<Record<LanePhase, string>> = {
+  idle: 'not started',
+  loading: 'loading',
+  ready: 'ready',
+  'warm-up': 'warm-up, left out',
+  running: '',
+  done: 'finished',
+  failed: 'out of the race',
+  cancelled: 'stopped',
+};
+
+/** How far the answer is, as a bar to be raced along, and how many rounds are run. */
+function trackView(lane: Lane, { tokens, rounds }: RaceSetup): TemplateResult {
+  const waitedMs = lane.waitedMs;
+  const waits = waitedMs === undefined ? '' : ` · waiting ${formatMs(waitedMs).value} ms`;
+  const round = lane.phase === 'running' ? `round ${lane.rounds + 1} of ${rounds}` : PHASES[lane.phase];
+  const share = lane.phase === 'done' ? 1 : Math.min(1, lane.tokens / tokens);
+  return html`
+    <div class="track" aria-hidden="true"><i style="inline-size: ${share * 100}%"></i></div>
+    <p class="state">
+      <span>${round}${waits}</span>
+      <span class="rounds">${lane.tokens ? `${lane.tokens} tokens` : nothing}</span>
+    </p>
+  `;
+}
+
+function errorView({ error }: Lane): TemplateResult {
+  const { title, advice } = describeError(error!);
+  return html`
+    <div class="failure" role="alert">
+      <p class="title">${title} <code>${error!.code}</code></p>
+      <p>${advice}</p>
+      <p class="sentence">${error!.message}</p>
+    </div>
+  `;
+}
+
+/** What it ran on, which is what makes its figures what they are. */
+function factsView({ info, loadedBytes, storedBytes, samples }: Lane): TemplateResult | typeof nothing {
+  if (!info) return nothing;
+  const { adapter, threads, model, version, worker } = info;
+  const sample = samples.at(-1);
+  const server = info.engine.startsWith('endpoint');
+  const ranOn = adapter
+    ? `GPU: ${describeAdapter(adapter)}`
+    : server
+      ? 'a server'
+      : `CPU, ${threads === 1 ? '1 thread' : `${threads ?? '?'} threads`}`;
+  const bytes = loadedBytes || model.weightBytes;
+  const counted =
+    sample && (sample.ids.length ? 'by their ids' : sample.outputTokens ? 'as the library counts them' : 'not at all');
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['Ran on', `${ranOn}${worker ? ', in a worker' : server ? '' : ', in the page'}`],
+    ['Precision', model.quantization],
+    [
+      'Downloaded',
+      bytes ? `${formatBytes(bytes)} of model${storedBytes >= bytes ? ', from this device' : ''}` : undefined,
+    ],
+    ['Version', version],
+    ['Tokens counted', counted],
+  ];
+  return html`
+    <dl class="facts">
+      ${facts.map(([name, value]) =>
+        value
+          ? html`<dt>${name}</dt>
+              <dd>${value}</dd>`
+          : nothing,
+      )}
+    </dl>
+  `;
+}
