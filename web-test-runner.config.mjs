@@ -5,6 +5,7 @@ import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './tools/chrom
 import { commonJsImports, withoutNodeImports } from './tools/commonjs-imports.mjs';
 import { rawImports } from './tools/raw-imports.mjs';
 import { countReporter } from './tools/count-reporter.mjs';
+import { mlcFiles } from './tools/mlc-files.mjs';
 
 /** Real Chromium, real IndexedDB, real workers, and WebGPU on the software adapter. */
 export default {
@@ -36,6 +37,7 @@ export default {
       context.set('Cross-Origin-Resource-Policy', 'same-origin');
       return next();
     },
+    mlcFiles(),
   ],
   testFramework: { config: { ui: 'bdd', timeout: 60_000 } },
   testsFinishTimeout: 600_000,

@@ -12,8 +12,9 @@ describe('importLibrary', function () {
 
   it('importLibrary: the installed package has what is used of it', () => {
     const engine = new library.MLCEngine();
-    const has = (object: object, name: string): void =>
+    const has = (object: object, name: string): void => {
       expect((object as Record<string, unknown>)[name], name).to.be.a('function');
+    };
     for (const name of ['reload', 'unload', 'interruptGenerate', 'resetChat']) has(engine, name);
     has(engine.chat.completions, 'create');
     has(engine.completions, 'create');
