@@ -96,6 +96,20 @@ export function describeVerification({
       backend.closeSequence(sequence);
     });
 
+  it("step 'each': penalties count the drafts before, in the same row", async function () {
+    const backend = shared();
+    if (backend.info.capabilities.maxVerifyTokens === 0) this.skip();
+    const likely = prompt[0]!;
+    // It leads by far, and by less with each time that it occurs, until something else does.
+    const sampling = { logitBias: { [likely]: 60 }, frequencyPenalty: 25 };
+    const drafts = Array.from({ length: width(backend) }, () => likely);
+    const sequence = backend.openSequence(sequenceOptions(sampling));
+    await continueSequence(backend, sequence, prompt, 1);
+    const { rows } = await backend.step([verify(sequence, drafts)]);
+    expect(ids(rows[0]!.tokens)).to.deep.equal(ids(await oneByOne(backend, sampling, drafts)));
+    backend.closeSequence(sequence);
+  });
+
   it("step 'each': log-probabilities at each token are those of one at a time", async function () {
     const backend = shared();
     const { maxVerifyTokens, logprobs } = backend.info.capabilities;
