@@ -6,14 +6,15 @@ import type { ModelSource } from '../../models/source.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { describeAdapter, gpuError, probeGpu } from './adapter-probe.ts';
 import { DeviceGuard } from './device-guard.ts';
-import { kvBytesPerToken, disposeKv } from './kv-tensors.ts';
-import { checkPrefill } from './load-check.ts';
+import { kvBytesPerToken } from './kv-tensors.ts';
+import { checkBatch, checkPrefill } from './load-check.ts';
 import { loadOnnxFiles, type OnnxDtype, type OnnxModelFiles } from './model-files.ts';
 import { OnnxBackend } from './onnx-backend.ts';
 import { createInferenceSession, OnnxSession } from './onnx-session.ts';
 import { webGpuVariant, type OrtAssets, type OrtVariant } from './ort-assets.ts';
 import { loadOrtRuntime, type OrtRuntime } from './ort-runtime.ts';
 import { hasRightSubgroups, requestOrtDevice, watchDevice } from './ort-device.ts';
+import { MAX_KV_BYTES } from './step-runner.ts';
 
 export interface OnnxBackendOptions extends OrtAssets {
   /** A source with the layout of onnx-community repositories. */
@@ -36,11 +37,11 @@ export interface OnnxBackendOptions extends OrtAssets {
   onProgress?: (progress: LoadProgress) => void;
 }
 
-/** KV of a sequence grows up to this; beyond it, neither WASM memory nor most GPUs go along. */
-const MAX_KV_BYTES = 2 ** 30;
-
-/** Logits of a step: those of all rows are computed, in f32, unless the model can keep the last only. */
+/** Logits of a run: those of all rows are computed, in f32, unless the model can keep the last only. */
 const MAX_LOGITS_BYTES = 2 ** 26;
+
+/** Sequences that decode together; what each adds to the time of a step grows from here on with the matrices, not with the weights. */
+const MAX_BATCH = 8;
 
 /**
  * Loads an ONNX model into onnxruntime-web and shows with a known prompt that its results are right.
@@ -92,12 +93,11 @@ function dtypesOf({ dtype }: OnnxBackendOptions, adapter?: GPUAdapter): OnnxDtyp
 async function onWasm(options: OnnxBackendOptions, runtime: OrtRuntime, files: OnnxModelFiles): Promise<OnnxBackend> {
   const guard = new DeviceGuard(options.watchdogMs ?? 60_000, (error) => runtime.declareStuck(error));
   const session = await makeSession(options, runtime, files, guard);
-  await finishing(options, session, runtime, async () => {
-    options.onProgress?.({ ...sizeOf(files), phase: 'warm-up', label: 'Running a first token' });
-    const { kv } = await session.forward([0], [], false);
-    disposeKv(kv);
+  const batch = await finishing(options, session, runtime, () => {
+    options.onProgress?.({ ...sizeOf(files), phase: 'warm-up', label: 'Running first tokens' });
+    return checkBatch(runtime.ort, session);
   });
-  return backendOf(options, { runtime, session, guard, files });
+  return backendOf(options, { runtime, session, guard, files, canBatch: batch.isRight });
 }
 
 /** First on the device as the adapter offers it; where that computes wrongly, on one without subgroups. */
@@ -115,13 +115,15 @@ async function onWebGpu(
     const guard = new DeviceGuard(options.watchdogMs ?? 60_000, (error) => runtime.declareStuck(error));
     watchDevice(device, guard, runtime);
     const session = await makeSession(options, runtime, files, guard, device);
-    const check = await finishing(options, session, runtime, () => {
+    const { prefill, canBatch } = await finishing(options, session, runtime, async () => {
       options.onProgress?.({ ...sizeOf(files), phase: 'warm-up', label: 'Checking the GPU with a known prompt' });
-      return checkPrefill(session);
+      const check = await checkPrefill(session);
+      if (!check.isRight) return { prefill: check, canBatch: false };
+      return { prefill: check, canBatch: (await checkBatch(runtime.ort, session, device)).isRight };
     });
-    if (check.isRight)
-      return backendOf(options, { runtime, session, guard, files, device, adapter: describeAdapter(fresh) });
-    lastCosine = check.cosine;
+    const finished = { runtime, session, guard, files, device, canBatch };
+    if (prefill.isRight) return backendOf(options, { ...finished, adapter: describeAdapter(fresh) });
+    lastCosine = prefill.cosine;
     await session.release();
   }
   const message = 'Cannot run on WebGPU: a known prompt came out wrong on this GPU; take the engine onnx-wasm';
@@ -169,6 +171,8 @@ interface Finished {
   session: OnnxSession;
   guard: DeviceGuard;
   files: OnnxModelFiles;
+  /** A known step of two sequences gave what each gives alone. */
+  canBatch: boolean;
   device?: GPUDevice;
   adapter?: AdapterInfo;
 }
@@ -188,7 +192,7 @@ function backendOf(options: OnnxBackendOptions, finished: Finished): OnnxBackend
       model: modelInfo(options, session, files),
       ...(adapter && { adapter }),
       ...(!device && { threads: runtime.threads }),
-      capabilities: capabilitiesOf(session, device),
+      capabilities: capabilitiesOf(finished),
     },
   });
 }
@@ -215,19 +219,20 @@ function modelInfo(options: OnnxBackendOptions, session: OnnxSession, files: Onn
   };
 }
 
-function capabilitiesOf(session: OnnxSession, device?: GPUDevice): BackendCapabilities {
+function capabilitiesOf({ session, device, canBatch }: Finished): BackendCapabilities {
   // A step cannot be stopped once it runs, so it must not be long; beyond these, larger ones are hardly faster.
   const wanted = device ? 256 : 128;
   const logitsLimit = Math.min(MAX_LOGITS_BYTES, device?.limits.maxStorageBufferBindingSize ?? Infinity);
-  const rows = session.keepsLastLogitsOnly ? wanted : Math.floor(logitsLimit / (session.vocabSize * 4));
+  const logitsRows = Math.max(1, Math.min(wanted, Math.floor(logitsLimit / (session.vocabSize * 4))));
+  const maxBatch = canBatch ? Math.min(MAX_BATCH, logitsRows) : 1;
   return {
-    maxBatch: 1,
-    maxStepTokens: Math.max(1, Math.min(wanted, rows)),
+    maxBatch,
+    maxStepTokens: session.keepsWantedLogitsOnly ? wanted : logitsRows,
     runAhead: 1,
     kvExport: true,
     logprobs: MAX_TOP_LOGPROBS,
     grammarMask: true,
-    maxVerifyTokens: 0,
+    maxVerifyTokens: logitsRows > maxBatch ? logitsRows : 0,
   };
 }
 

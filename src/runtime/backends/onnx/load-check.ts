@@ -1,5 +1,6 @@
-import { disposeKv, type KvTensors } from './kv-tensors.ts';
+import { gatherKv, type KvBatch } from './kv-batch.ts';
 import type { OnnxSession } from './onnx-session.ts';
+import type { OrtModule } from './ort-runtime.ts';
 
 /** More than 32 tokens at once, which is where wrong kernels have shown, and no multiple of anything. */
 const CHECK_TOKENS = 41;
@@ -7,10 +8,13 @@ const CHECK_TOKENS = 41;
 /** Parts of fewer than 32 tokens. */
 const CHECK_PARTS = [23, 18];
 
-export interface PrefillCheck {
-  /** The same tokens at once and in parts gave the same logits, but for rounding. */
+/** Tokens before the ones that are computed together: of lengths that differ. */
+const CHECK_PASTS = [3, 11];
+
+export interface NumericCheck {
+  /** Two ways to compute the same gave the same logits, but for rounding. */
   isRight: boolean;
-  /** Cosine between the two vectors of logits, less their means; NaN if there was a NaN or all logits were equal. */
+  /** Cosine between the two vectors of logits, less their means, the smallest where there are several; NaN if there was a NaN or all logits were equal. */
   cosine: number;
 }
 
@@ -19,32 +23,61 @@ export interface PrefillCheck {
  * of them are wrong on some devices (SwiftShader, subgroups of 4 lanes: nonsense from 32 rows on). Wrong kernels give a cosine near 0;
  * rounding, f16 and 8-bit activations leave it above 0.99.
  */
-export async function checkPrefill(session: OnnxSession): Promise<PrefillCheck> {
-  const ids = knownPrompt(session.vocabSize);
-  const whole = await logitsOf(session, [ids]);
+export async function checkPrefill(session: OnnxSession): Promise<NumericCheck> {
+  const ids = knownPrompt(session.vocabSize, CHECK_TOKENS);
+  const whole = await compute(session, [ids]);
   let from = 0;
   const parts = CHECK_PARTS.map((length) => ids.slice(from, (from += length)));
-  const inParts = await logitsOf(session, parts);
-  const cosine = centredCosine(whole, inParts);
+  const inParts = await compute(session, parts);
+  for (const { kv } of [whole, inParts]) kv.dispose();
+  const cosine = centredCosine(whole.logits, inParts.logits);
   return { isRight: cosine > 0.99, cosine };
 }
 
-/** Ids spread over the vocabulary, always the same ones. */
-function knownPrompt(vocabSize: number): number[] {
-  return Array.from({ length: CHECK_TOKENS }, (_, index) => (index * 2654435761 + 12345) % vocabSize);
+/**
+ * Computes one token each of two sequences of different lengths, alone and together with padding, and compares: a model whose attention does
+ * not take its lengths from the mask, or a GPU that computes batches wrongly, must not decode several sequences at once. Nothing but rounding
+ * may differ, so the bound is closer.
+ */
+export async function checkBatch(ort: OrtModule, session: OnnxSession, device?: GPUDevice): Promise<NumericCheck> {
+  const ids = knownPrompt(session.vocabSize, CHECK_PASTS.length);
+  const sources: { kv: { batch: KvBatch; row: number }; length: number }[] = [];
+  const alone: Float32Array[] = [];
+  for (const [index, length] of CHECK_PASTS.entries()) {
+    const past = await compute(session, [knownPrompt(session.vocabSize, length + 2).slice(2)]);
+    sources.push({ kv: { batch: past.kv, row: 0 }, length });
+    const next = await session.forward({ ids: [[ids[index]!]], lengths: [length], past: past.kv, logits: 1 });
+    alone.push(next.logits[0]!.slice());
+    next.kv.dispose();
+  }
+  const past = gatherKv(ort, session.layout, sources, device);
+  const together = await session.forward({ ids: ids.map((id) => [id]), lengths: CHECK_PASTS, past, logits: 1 });
+  for (const batch of [past, together.kv, ...sources.map(({ kv }) => kv.batch)]) batch?.dispose();
+  const cosine = Math.min(...alone.map((logits, row) => centredCosine(logits, together.logits[row]!)));
+  return { isRight: cosine > 0.9999, cosine };
 }
 
-async function logitsOf(session: OnnxSession, parts: readonly (readonly number[])[]): Promise<Float32Array> {
-  let kv: KvTensors = [];
+/** Ids spread over the vocabulary, always the same ones. */
+function knownPrompt(vocabSize: number, tokens: number): number[] {
+  return Array.from({ length: tokens }, (_, index) => (index * 2654435761 + 12345) % vocabSize);
+}
+
+/** The parts after each other; logits after the last token. */
+async function compute(
+  session: OnnxSession,
+  parts: readonly (readonly number[])[],
+): Promise<{ kv: KvBatch; logits: Float32Array }> {
+  let past: KvBatch | undefined;
+  let length = 0;
   let logits: Float32Array | undefined;
-  for (const [index, ids] of parts.entries()) {
-    const result = await session.forward(ids, kv, index === parts.length - 1);
-    disposeKv(kv);
-    kv = result.kv;
-    logits = result.logits?.slice();
+  for (const ids of parts) {
+    const result = await session.forward({ ids: [ids], lengths: [length], past, logits: 1 });
+    past?.dispose();
+    past = result.kv;
+    length += ids.length;
+    logits = result.logits[0]!.slice();
   }
-  disposeKv(kv);
-  return logits ?? new Float32Array(session.vocabSize);
+  return { kv: past!, logits: logits! };
 }
 
 /** Cosine of the angle between two vectors after the mean of each is taken away; NaN for a NaN or a flat vector. */

@@ -1,46 +1,69 @@
 import type { Tensor } from 'onnxruntime-web';
 import { BUFFER_USAGE, MAP_READ } from './gpu-flags.ts';
 
-/** Brings the logits of the last token to f32 in CPU memory. Its buffers are made once. */
+/** Brings logits to f32 in CPU memory. Its buffers are made once, and again where more are read than before. */
 export class LogitsReader {
   readonly #vocabSize: number;
   readonly #device: GPUDevice | undefined;
-  readonly #logits: Float32Array<ArrayBuffer>;
+  #logits = new Float32Array(0);
   #staging: GPUBuffer | undefined;
 
   constructor(vocabSize: number, device?: GPUDevice) {
     this.#vocabSize = vocabSize;
     this.#device = device;
-    this.#logits = new Float32Array(vocabSize);
   }
 
-  /** @param tensor [1, rows, vocabSize], float32 or float16. Resolves to an array that the next call overwrites. */
-  async read(tensor: Tensor): Promise<Float32Array> {
-    const row = tensor.dims[1]! - 1;
+  /**
+   * The last `count` of all positions, one after the other as the tensor has them: all rows of a batch of one token each, or the last ones of
+   * a single row.
+   * @param tensor [rows, positions, vocabSize], float32 or float16. Resolves to views that the next call overwrites.
+   */
+  async read(tensor: Tensor, count: number): Promise<Float32Array[]> {
+    const first = tensor.dims[0]! * tensor.dims[1]! - count;
+    const elements = count * this.#vocabSize;
     const isHalf = tensor.type === 'float16';
+    if (this.#logits.length < elements) this.#logits = new Float32Array(elements);
     if (tensor.location !== 'gpu-buffer' || !this.#device) {
       const data = tensor.data as Float32Array | Uint16Array;
-      this.#take(data.subarray(row * this.#vocabSize, (row + 1) * this.#vocabSize), isHalf);
-      return this.#logits;
-    }
-    const bytes = this.#vocabSize * (isHalf ? 2 : 4);
-    // Copies are of whole 4 bytes: with an odd vocabulary of f16, one element before the row comes along.
-    const start = Math.floor((row * bytes) / 4) * 4;
-    const size = Math.ceil((row * bytes + bytes - start) / 4) * 4;
-    this.#staging ??= this.#device.createBuffer({
+      this.#take(data.subarray(first * this.#vocabSize, (first + count) * this.#vocabSize), isHalf);
+    } else await this.#readGpu(this.#device, tensor.gpuBuffer, { first, elements, isHalf });
+    return Array.from({ length: count }, (_, index) =>
+      this.#logits.subarray(index * this.#vocabSize, (index + 1) * this.#vocabSize),
+    );
+  }
+
+  async #readGpu(
+    device: GPUDevice,
+    buffer: GPUBuffer,
+    { first, elements, isHalf }: { first: number; elements: number; isHalf: boolean },
+  ): Promise<void> {
+    const elementBytes = isHalf ? 2 : 4;
+    const from = first * this.#vocabSize * elementBytes;
+    // Copies are of whole 4 bytes: with an odd vocabulary of f16, one element before the first comes along.
+    const start = Math.floor(from / 4) * 4;
+    const size = Math.ceil((from + elements * elementBytes - start) / 4) * 4;
+    const staging = this.#stagingOf(device, size);
+    const encoder = device.createCommandEncoder({ label: 'tokenglass onnx logits' });
+    encoder.copyBufferToBuffer(buffer, start, staging, 0, size);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(MAP_READ, 0, size);
+    const range = staging.getMappedRange(0, size);
+    this.#take(
+      isHalf ? new Uint16Array(range, from - start, elements) : new Float32Array(range, from - start, elements),
+      isHalf,
+    );
+    staging.unmap();
+  }
+
+  #stagingOf(device: GPUDevice, size: number): GPUBuffer {
+    if (this.#staging && this.#staging.size >= size) return this.#staging;
+    this.#staging?.destroy();
+    this.#staging = device.createBuffer({
       label: 'tokenglass onnx logits',
-      size: Math.ceil(bytes / 4) * 4 + 4,
+      size: size + 4, // the next read of as many may begin at an odd half
       usage: BUFFER_USAGE.mapRead | BUFFER_USAGE.copyDst,
     });
-    const encoder = this.#device.createCommandEncoder({ label: 'tokenglass onnx logits' });
-    encoder.copyBufferToBuffer(tensor.gpuBuffer, start, this.#staging, 0, size);
-    this.#device.queue.submit([encoder.finish()]);
-    await this.#staging.mapAsync(MAP_READ, 0, size);
-    const range = this.#staging.getMappedRange(0, size);
-    const offset = row * bytes - start;
-    this.#take(isHalf ? new Uint16Array(range, offset, this.#vocabSize) : new Float32Array(range, offset), isHalf);
-    this.#staging.unmap();
-    return this.#logits;
+    return this.#staging;
   }
 
   #take(data: ArrayLike<number> & ArrayBufferView, isHalf: boolean): void {

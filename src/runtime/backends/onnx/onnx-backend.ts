@@ -1,23 +1,22 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
 import { TokenglassError } from '../../../shared/errors.ts';
-import type { StepTiming } from '../../../shared/trace.ts';
 import type {
   Backend,
+  BackendCapabilities,
   BackendInfo,
   SequenceId,
   SequenceOptions,
   StepResult,
   StepRow,
-  StepRowResult,
 } from '../backend.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
-import { createSampler, type Sampler } from '../sampling/sampler.ts';
 import type { DeviceGuard } from './device-guard.ts';
-import { disposeKv, downloadKv, joinKv, kvLength, sliceKv, type KvBlock } from './kv-tensors.ts';
+import { downloadKv, joinKv, type KvBlock } from './kv-block.ts';
 import { OnnxKv } from './onnx-kv.ts';
 import type { OnnxSession } from './onnx-session.ts';
 import { OnnxSequence } from './onnx-sequence.ts';
 import type { OrtRuntime } from './ort-runtime.ts';
+import { MAX_KV_BYTES, StepRunner, type PlannedRow, type RunTiming } from './step-runner.ts';
 
 /** What `createOnnxBackend` has made and checked. */
 export interface OnnxBackendParts {
@@ -30,20 +29,13 @@ export interface OnnxBackendParts {
   clock?: Clock;
 }
 
-/** A row whose place in its sequence is fixed: rows are planned when `step` is called, and run later. */
-interface PlannedRow {
-  row: StepRow;
-  sequence: OnnxSequence;
-  tokens: number;
-}
-
-/** ONNX models in onnxruntime-web. One step at a time; rows of several sequences in a step run one after another. */
+/** ONNX models in onnxruntime-web. One step at a time, whose decode rows are computed together. */
 export class OnnxBackend implements Backend {
   readonly info: BackendInfo;
   readonly kv: OnnxKv;
   readonly #parts: OnnxBackendParts;
   readonly #clock: Clock;
-  readonly #sampler: Sampler;
+  readonly #runner: StepRunner;
   readonly #sequences = new Map<SequenceId, OnnxSequence>();
   readonly #stopListening: () => void;
   #nextId: SequenceId = 1;
@@ -54,7 +46,12 @@ export class OnnxBackend implements Backend {
     this.info = parts.info;
     this.kv = new OnnxKv(this, parts.session.layout);
     this.#clock = parts.clock ?? systemClock;
-    this.#sampler = createSampler(parts.session.vocabSize);
+    this.#runner = new StepRunner({
+      ...parts,
+      clock: this.#clock,
+      weightBytes: parts.info.model.weightBytes,
+      maxBatch: parts.info.capabilities.maxBatch,
+    });
     this.#stopListening = parts.runtime.onStuck((error) => parts.guard.lose(error));
   }
 
@@ -78,8 +75,7 @@ export class OnnxBackend implements Backend {
     if (!sequence) return;
     this.#sequences.delete(id);
     this.#inOrder(() => {
-      disposeKv(sequence.kv);
-      sequence.kv = [];
+      sequence.kv = undefined;
     });
   }
 
@@ -92,8 +88,26 @@ export class OnnxBackend implements Backend {
     if (!(Number.isInteger(length) && length >= 0 && length <= sequence.plannedLength))
       throw new RangeError(`Cannot truncate to ${length} tokens: the sequence has ${sequence.plannedLength}`);
     sequence.plannedLength = length;
-    // The tensors are cut when the sequence is next used; most often it is closed before.
     this.#inOrder(() => sequence.truncate(length));
+  }
+
+  /** A ledger only: tensors are made as they are needed, and all sequences together should not need more than one may alone. */
+  reserveKv(id: SequenceId, tokens: number): boolean {
+    this.#assertUsable();
+    const sequence = this.#sequence(id);
+    const { contextTokens, kvBytesPerToken } = this.info.model;
+    const length = sequence.plannedLength + tokens;
+    if (!(Number.isInteger(tokens) && tokens >= 0 && length <= contextTokens))
+      throw new RangeError(
+        `Cannot set aside ${tokens} tokens of KV: ${length} are more than the context of ${contextTokens}`,
+      );
+    const room = Math.max(contextTokens, Math.floor(MAX_KV_BYTES / kvBytesPerToken));
+    let taken = 0;
+    for (const other of this.#sequences.values())
+      if (other !== sequence) taken += Math.max(other.reservedLength, other.plannedLength);
+    if (taken + length > room) return false;
+    sequence.reservedLength = length;
+    return true;
   }
 
   async step(rows: readonly StepRow[]): Promise<StepResult> {
@@ -113,12 +127,11 @@ export class OnnxBackend implements Backend {
     const { runtime, guard, session, device } = this.#parts;
     return guard.race(
       runtime.exclusive(async () => {
-        this.#cut(sequence);
         const length = sequence.tokens.length;
         const last = end ?? length;
         if (!(start >= 0 && start <= last && last <= length))
           throw new RangeError(`Cannot export KV of ${start} to ${last}: the sequence has ${length} tokens`);
-        return guard.call('read KV', () => downloadKv(session.layout, sequence.kv, start, last, device));
+        return guard.call('read KV', () => downloadKv(session.layout, sequence.kv, { start, end: last }, device));
       }),
     );
   }
@@ -141,12 +154,12 @@ export class OnnxBackend implements Backend {
     if (end !== tokens.length)
       throw new RangeError(`Cannot import KV: blocks for ${end} tokens, and ${tokens.length} token ids`);
     const { runtime, guard, session } = this.#parts;
-    const kv = joinKv(runtime.ort, session.layout, blocks);
+    const batch = joinKv(runtime.ort, session.layout, blocks);
     sequence.plannedLength = tokens.length;
     await guard.race(
       runtime.exclusive(() => {
-        sequence.kv = kv;
-        for (const [index, token] of tokens.entries()) sequence.append(token, index < promptTokens);
+        sequence.kv = batch && { batch, row: 0 };
+        for (const [index, token] of tokens.entries()) sequence.tokens.append(token, index < promptTokens);
         return Promise.resolve();
       }),
     );
@@ -180,6 +193,7 @@ export class OnnxBackend implements Backend {
   /** Checks all rows before any of them changes its sequence. */
   #plan(rows: readonly StepRow[]): PlannedRow[] {
     const { maxStepTokens } = this.info.capabilities;
+    checkVerification(rows, this.info.capabilities);
     const { contextTokens, vocabSize } = this.info.model;
     const lengths = new Map<OnnxSequence, number>();
     let total = 0;
@@ -208,100 +222,54 @@ export class OnnxBackend implements Backend {
   async #run(planned: readonly PlannedRow[]): Promise<StepResult> {
     if (this.#parts.guard.error) throw this.#parts.guard.error;
     const startedAtMs = this.#clock.now();
-    const timing: Required<Omit<StepTiming, 'gpuMs'>> = {
-      totalMs: 0,
-      encodeMs: 0,
-      submitMs: 0,
-      sampleMs: 0,
-      readbackMs: 0,
-    };
-    const rows: StepRowResult[] = [];
-    for (const [index, { row, sequence, tokens }] of planned.entries()) {
-      const before = sequence.tokens.length;
-      try {
-        rows.push(await this.#runRow(row, sequence, timing));
-      } catch (error) {
-        // What was not computed did not happen.
-        if (sequence.tokens.length === before) sequence.plannedLength -= tokens;
-        for (const rest of planned.slice(index + 1)) rest.sequence.plannedLength -= rest.tokens;
-        throw error;
-      }
-    }
-    timing.totalMs = this.#clock.now() - startedAtMs;
-    const { readbackMs, ...onCpu } = timing;
-    return {
-      rows,
-      trace: {
-        kind: planned.some(({ row }) => row.isPrompt) ? 'prefill' : 'decode',
-        startedAtMs,
-        timing: this.#parts.device ? { ...onCpu, readbackMs } : onCpu,
-        batch: new Set(planned.map(({ sequence }) => sequence)).size,
-        tokens: planned.reduce((sum, { tokens }) => sum + tokens, 0),
-        contextTokens: Math.max(...planned.map(({ sequence }) => sequence.tokens.length)),
-      },
-    };
-  }
-
-  async #runRow(
-    row: StepRow,
-    sequence: OnnxSequence,
-    timing: Required<Omit<StepTiming, 'gpuMs'>>,
-  ): Promise<StepRowResult> {
-    const ids = row.input === 'previous' ? [sequence.previousToken()] : row.input;
-    this.#cut(sequence);
-    const result = await this.#forward(ids, sequence, row.sample !== false);
-    timing.encodeMs += result.timing.encodeMs;
-    timing.submitMs += result.timing.submitMs;
-    timing.readbackMs += result.timing.readbackMs;
-    disposeKv(sequence.kv);
-    sequence.kv = result.kv;
-    for (const id of ids) sequence.append(id, row.isPrompt);
-    if (!result.logits) return { sequence: row.sequence };
-    const sampling = this.#clock.now();
-    const sampled = this.#sampler.sample({
-      logits: result.logits,
-      params: sequence.options.sampling,
-      counts: sequence.tokens,
-      position: sequence.tokens.length,
-      logprobs: sequence.options.logprobs,
-      ...(row.mask && { mask: row.mask }),
-    });
-    timing.sampleMs += this.#clock.now() - sampling;
-    sequence.sampled = sampled.token;
-    return { sequence: row.sequence, ...sampled };
-  }
-
-  async #forward(
-    ids: readonly number[],
-    sequence: OnnxSequence,
-    wantLogits: boolean,
-  ): ReturnType<OnnxSession['forward']> {
+    const timing: RunTiming = { totalMs: 0, encodeMs: 0, submitMs: 0, sampleMs: 0, readbackMs: 0 };
+    const sequences = [...new Set(planned.map(({ sequence }) => sequence))];
+    const expected = sequences.map((sequence) => sequence.tokens.length + tokensFor(planned, sequence));
     try {
-      return await this.#parts.session.forward(ids, sequence.kv, wantLogits);
-    } catch (cause) {
-      if (cause instanceof TokenglassError) throw cause;
-      const text = cause instanceof Error ? cause.message : String(cause);
-      const message = `Cannot compute a step: onnxruntime-web says "${text}"; load the model again`;
-      throw new TokenglassError('internal', message, { cause });
+      const rows = await this.#runner.run(planned, timing);
+      timing.totalMs = this.#clock.now() - startedAtMs;
+      const { readbackMs, ...onCpu } = timing;
+      return {
+        rows,
+        trace: {
+          kind: planned.some(({ row }) => row.isPrompt) ? 'prefill' : 'decode',
+          startedAtMs,
+          timing: this.#parts.device ? { ...onCpu, readbackMs } : onCpu,
+          batch: sequences.length,
+          tokens: planned.reduce((sum, { tokens }) => sum + tokens, 0),
+          contextTokens: Math.max(...sequences.map(({ tokens }) => tokens.length)),
+        },
+      };
+    } catch (error) {
+      // What was not computed did not happen.
+      for (const [index, sequence] of sequences.entries())
+        sequence.plannedLength -= expected[index]! - sequence.tokens.length;
+      throw error;
     }
-  }
-
-  /** Cuts the tensors to the tokens that were not truncated. */
-  #cut(sequence: OnnxSequence): void {
-    const length = sequence.tokens.length;
-    if (kvLength(sequence.kv) <= length) return;
-    const { runtime, session, device } = this.#parts;
-    const whole = sequence.kv;
-    sequence.kv = sliceKv(runtime.ort, session.layout, whole, length, device);
-    disposeKv(whole);
   }
 
   async #dispose(): Promise<void> {
     this.#stopListening();
     this.#inOrder(() => {
-      for (const sequence of this.#sequences.values()) disposeKv(sequence.kv);
+      for (const sequence of this.#sequences.values()) sequence.kv = undefined;
       this.#sequences.clear();
     });
     await this.#parts.session.release();
   }
+}
+
+const tokensFor = (planned: readonly PlannedRow[], sequence: OnnxSequence): number =>
+  planned.reduce((sum, row) => sum + (row.sequence === sequence ? row.tokens : 0), 0);
+
+/** @throws RangeError for a row that is sampled at each token where it must not be, or for more of them than there may be */
+function checkVerification(rows: readonly StepRow[], { maxVerifyTokens }: BackendCapabilities): void {
+  if (!rows.some(({ sample }) => sample === 'each')) return;
+  let sampled = 0;
+  for (const { input, sample, isPrompt, mask } of rows) {
+    if (sample === 'each' && (input === 'previous' || isPrompt || mask))
+      throw new RangeError("Cannot sample at each token of a prompt, of 'previous' or with a mask: give ids of output");
+    sampled += sample === 'each' ? input.length : sample ? 1 : 0;
+  }
+  if (sampled > maxVerifyTokens)
+    throw new RangeError(`Cannot sample at ${sampled} tokens of a step: give at most ${maxVerifyTokens}`);
 }

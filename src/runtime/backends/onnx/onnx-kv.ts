@@ -1,5 +1,6 @@
 import { KV_BLOCK_TOKENS, type BackendKv, type HeldKvBlock, type SequenceId } from '../backend.ts';
-import { elementBytes, kvBytesPerToken, type KvBlock, type KvLayout } from './kv-tensors.ts';
+import type { KvBlock } from './kv-block.ts';
+import { kvBytesPerToken, kvTokenBytes, type KvLayout } from './kv-tensors.ts';
 import type { OnnxBackend } from './onnx-backend.ts';
 
 /** A block in CPU memory: key of layer 0, value of layer 0, key of layer 1, ..., each [kvHeads, 32, headDim]. */
@@ -60,8 +61,7 @@ export class OnnxKv implements BackendKv {
 
   /** The bytes of one tensor in a block. */
   get #partBytes(): number {
-    const { kvHeads, headDim, type } = this.#layout;
-    return kvHeads * KV_BLOCK_TOKENS * headDim * elementBytes(type);
+    return this.#layout.kvHeads * KV_BLOCK_TOKENS * kvTokenBytes(this.#layout);
   }
 
   /** Block `index` of tensors that hold `count` blocks. */

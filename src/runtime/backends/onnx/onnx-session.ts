@@ -3,7 +3,8 @@ import { TokenglassError } from '../../../shared/errors.ts';
 import type { Clock } from '../../../shared/clock.ts';
 import type { StepTiming } from '../../../shared/trace.ts';
 import type { DeviceGuard } from './device-guard.ts';
-import { disposeKv, emptyTensor, kvLength, type KvLayout, type KvTensors, type KvType } from './kv-tensors.ts';
+import { KvBatch } from './kv-batch.ts';
+import { emptyTensor, type KvLayout, type KvType } from './kv-tensors.ts';
 import { LogitsReader } from './logits-reader.ts';
 import type { OrtRuntime } from './ort-runtime.ts';
 
@@ -13,11 +14,23 @@ export interface SessionFiles {
   externalData: readonly { path: string; data: Blob }[];
 }
 
+/** Rows that are computed in one run. */
+export interface ForwardRows {
+  /** Token ids to append, row by row; as many in each, and more than one only where there is a single row (GroupQueryAttention). */
+  ids: readonly (readonly number[])[];
+  /** Tokens of each row that have KV. */
+  lengths: readonly number[];
+  /** KV of these rows; absent where none has any. Stays the caller's. */
+  past?: KvBatch | undefined;
+  /** After how many tokens logits are wanted: of one row, the last so many; of several, after all (1) or none (0). */
+  logits: number;
+}
+
 export interface ForwardResult {
-  /** KV of the whole sequence; the caller owns the tensors. */
-  kv: KvTensors;
-  /** f32 logits after the last token, one per token of the vocabulary; absent unless asked for. Valid until the next call. */
-  logits?: Float32Array;
+  /** KV of the rows with the appended tokens; the caller owns it. */
+  kv: KvBatch;
+  /** f32 logits, one per token of the vocabulary, for each position that was asked for, row after row. Valid until the next call. */
+  logits: readonly Float32Array[];
   timing: Required<Pick<StepTiming, 'encodeMs' | 'submitMs' | 'readbackMs'>>;
 }
 
@@ -32,7 +45,6 @@ export class OnnxSession {
   readonly #inputs: ReadonlySet<string>;
   readonly #logits: LogitsReader;
   readonly #device: GPUDevice | undefined;
-  #ones = new BigInt64Array(256).fill(1n);
 
   /** @throws TokenglassError `model-unsupported` if inputs or outputs are not those of a text decoder with KV */
   constructor(runtime: OrtRuntime, session: InferenceSession, guard: DeviceGuard, clock: Clock, device?: GPUDevice) {
@@ -47,26 +59,27 @@ export class OnnxSession {
     this.#logits = new LogitsReader(this.vocabSize, device);
   }
 
-  /** Largest number of rows of logits that the model makes for one call: 1, or as many as there are tokens. */
-  get keepsLastLogitsOnly(): boolean {
+  /** The model makes as many logits as it is asked for, and not always one for each token. */
+  get keepsWantedLogitsOnly(): boolean {
     return this.#inputs.has('num_logits_to_keep');
   }
 
-  /** Computes `ids` after the tokens in `past`, whose tensors stay the caller's. */
-  async forward(ids: readonly number[], past: KvTensors, wantLogits: boolean): Promise<ForwardResult> {
+  /** Computes `ids` after the tokens that have KV. */
+  async forward(rows: ForwardRows): Promise<ForwardResult> {
     const started = this.#clock.now();
-    const feeds = this.#feeds(ids, past);
+    const feeds = this.#feeds(rows);
     const encoded = this.#clock.now();
     const outputs = await this.#guard.call('compute a step', () => this.#session.run(feeds));
     const submitted = this.#clock.now();
-    const kv = this.layout.present.map((name) => outputs[name]!);
+    const kv = new KvBatch(this.layout.present.map((name) => outputs[name]!));
     const logitsTensor = outputs['logits']!;
-    let logits: Float32Array | undefined;
+    let logits: readonly Float32Array[] = [];
     try {
-      if (wantLogits) logits = await this.#guard.call('read logits', () => this.#logits.read(logitsTensor));
+      const wanted = rows.logits * rows.ids.length;
+      if (wanted > 0) logits = await this.#guard.call('read logits', () => this.#logits.read(logitsTensor, wanted));
       else if (this.#device) await this.#guard.call('compute a step', () => this.#device!.queue.onSubmittedWorkDone());
     } catch (error) {
-      if (!this.#guard.error) disposeKv(kv);
+      if (!this.#guard.error) kv.dispose();
       throw error;
     } finally {
       if (!this.#guard.error) logitsTensor.dispose();
@@ -76,26 +89,31 @@ export class OnnxSession {
       submitMs: submitted - encoded,
       readbackMs: this.#clock.now() - submitted,
     };
-    return { kv, timing, ...(logits && { logits }) };
+    return { kv, timing, logits };
   }
 
-  #feeds(ids: readonly number[], past: KvTensors): Record<string, Tensor> {
+  #feeds({ ids, lengths, past, logits }: ForwardRows): Record<string, Tensor> {
     const { Tensor } = this.#runtime.ort;
-    const before = kvLength(past);
-    const total = before + ids.length;
-    if (this.#ones.length < total) this.#ones = new BigInt64Array(total * 2).fill(1n);
+    const rows = ids.length;
+    const columns = ids[0]!.length;
     const feeds: Record<string, Tensor> = {
-      input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
+      input_ids: new Tensor('int64', BigInt64Array.from(ids.flat(), BigInt), [rows, columns]),
     };
-    if (this.#inputs.has('attention_mask'))
-      feeds['attention_mask'] = new Tensor('int64', this.#ones.subarray(0, total), [1, total]);
-    if (this.#inputs.has('position_ids')) {
-      const positions = BigInt64Array.from(ids, (_, index) => BigInt(before + index));
-      feeds['position_ids'] = new Tensor('int64', positions, [1, ids.length]);
+    if (this.#inputs.has('attention_mask')) {
+      // Padding is on the right: GroupQueryAttention takes the sum of a row for its length, and puts new KV there.
+      const total = Math.max(...lengths) + columns;
+      const mask = new BigInt64Array(rows * total);
+      for (const [row, length] of lengths.entries()) mask.fill(1n, row * total, row * total + length + columns);
+      feeds['attention_mask'] = new Tensor('int64', mask, [rows, total]);
     }
-    if (this.#inputs.has('num_logits_to_keep')) feeds['num_logits_to_keep'] = new Tensor('int64', [1n], []);
+    if (this.#inputs.has('position_ids')) {
+      const positions = ids.flatMap((row, index) => row.map((_, at) => BigInt(lengths[index]! + at)));
+      feeds['position_ids'] = new Tensor('int64', BigInt64Array.from(positions), [rows, columns]);
+    }
+    if (this.#inputs.has('num_logits_to_keep'))
+      feeds['num_logits_to_keep'] = new Tensor('int64', [BigInt(Math.max(1, logits))], []);
     this.layout.past.forEach((name, index) => {
-      feeds[name] = past[index] ?? emptyTensor(this.#runtime.ort, this.layout);
+      feeds[name] = past?.tensors[index] ?? emptyTensor(this.#runtime.ort, this.layout, rows);
     });
     return feeds;
   }

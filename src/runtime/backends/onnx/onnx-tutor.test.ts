@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import type { StepRowResult } from '../backend.ts';
 import { createBuiltInSource, TUTOR_GGUF } from '../../models/builtin.ts';
 import { createLlamaCpp } from '../../models/testing/llama-cpp.ts';
-import { runTokens } from '../testing/run-tokens.ts';
+import { continueSequence, runTokens, sequenceOptions } from '../testing/run-tokens.ts';
 import { createOnnxBackend } from './create-onnx-backend.ts';
 import type { OnnxBackend } from './onnx-backend.ts';
 
@@ -28,6 +29,27 @@ const QUESTIONS = [
   'Thank you.',
 ];
 const TOKENS = 48;
+
+/** Prefills one after the other, then decodes all in one step after another. */
+async function decodeTogether(
+  backend: OnnxBackend,
+  prompts: readonly number[][],
+  count: number,
+  options: ReturnType<typeof sequenceOptions>,
+): Promise<Pick<StepRowResult, 'token' | 'topLogprobs'>[][]> {
+  const open = prompts.map(() => backend.openSequence(options));
+  const made: Pick<StepRowResult, 'token' | 'topLogprobs'>[][] = prompts.map(() => []);
+  const take = ({ sequence, token, topLogprobs }: StepRowResult): number =>
+    made[open.indexOf(sequence)]!.push({ token, topLogprobs } as StepRowResult);
+  for (const [index, sequence] of open.entries())
+    (await continueSequence(backend, sequence, prompts[index]!, 1)).forEach(take);
+  for (let step = 1; step < count; step++) {
+    const rows = open.map((sequence) => ({ sequence, input: 'previous', sample: true, isPrompt: false }) as const);
+    (await backend.step(rows)).rows.forEach(take);
+  }
+  for (const sequence of open) backend.closeSequence(sequence);
+  return made;
+}
 
 describe('the built-in model in onnxruntime-web', function () {
   this.timeout(240_000);
@@ -63,10 +85,34 @@ describe('the built-in model in onnxruntime-web', function () {
     expect(agreed / (TOKENS * prompts.length), `${agreed} agreed`).to.be.at.least(0.98);
   });
 
-  it('step: WebGPU gives the tokens of WASM', async () => {
+  for (const [kind, sampling] of [
+    ['greedy', {}],
+    ['sampled', { temperature: 1, topP: 0.95, seed: 7 }],
+  ] as const)
+    it(`step: eight questions in one step give the tokens of each alone, and its log-probabilities but for rounding (${kind})`, async () => {
+      const alone = [];
+      for (const prompt of prompts.slice(0, 8)) {
+        const sequence = wasm.openSequence(sequenceOptions(sampling, 3));
+        const rows = await continueSequence(wasm, sequence, prompt, 12);
+        alone.push(rows.map(({ token, topLogprobs }) => ({ token, topLogprobs })));
+        wasm.closeSequence(sequence);
+      }
+      const together = await decodeTogether(wasm, prompts.slice(0, 8), 12, sequenceOptions(sampling, 3));
+      for (const [index, rows] of together.entries()) {
+        expect(rows.map(({ token }) => token)).to.deep.equal(alone[index]!.map(({ token }) => token));
+        // Matrices of eight rows are multiplied by other kernels than those of one.
+        for (const [at, { topLogprobs }] of rows.entries())
+          expect(topLogprobs![0]!.logprob).to.be.closeTo(alone[index]![at]!.topLogprobs![0]!.logprob, 1e-4);
+      }
+    });
+
+  it('step: WebGPU gives the tokens of WASM, one sequence and two at a time', async () => {
     const gpu = await createOnnxBackend({ source, device: 'webgpu' });
-    for (const prompt of prompts.slice(0, 2))
-      expect(await runTokens(gpu, prompt, 6)).to.deep.equal(await runTokens(wasm, prompt, 6));
+    const expected = [];
+    for (const prompt of prompts.slice(0, 2)) expected.push(await runTokens(wasm, prompt, 6));
+    expect(await runTokens(gpu, prompts[0]!, 6)).to.deep.equal(expected[0]);
+    const together = await decodeTogether(gpu, prompts.slice(0, 2), 6, sequenceOptions());
+    expect(together.map((rows) => rows.map(({ token }) => token))).to.deep.equal(expected);
     await gpu.dispose();
   });
 

@@ -20,7 +20,7 @@ const LONG_PROMPT = Array.from({ length: 45 }, (_, index) => (index * 37 + 11) %
 // Few tokens and one layer: a step of two takes 50 to 150 ms on a software adapter.
 backendContract('onnx-webgpu', () => createOnnxBackend({ source: tinySource({ layers: 1 }), device: 'webgpu' }), {
   promptTokens: PROMPT,
-  tokens: 3,
+  tokens: 5,
   timeoutMs: 120_000,
 });
 
