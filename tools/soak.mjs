@@ -1,6 +1,7 @@
 // `npm run soak -- --runs 200 --seconds 5`: benchmark runs one after another in one page, and what each tenth leaves behind: JS heap, listeners,
 // workers, memory of the page's and of the GPU's process. Exit code 1 if any of them grew.
-//   --engine A,B   (default webgpu,onnx-wasm)
+//   --engine A,B     (default webgpu,onnx-wasm)
+// `npm run soak -- --minutes 60`: answers streamed into the chat of the dashboard page instead, one after another.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { tsImport } from 'tsx/esm/api';
@@ -12,6 +13,7 @@ const { values: options } = parseArgs({
   options: {
     runs: { type: 'string', default: '200' },
     seconds: { type: 'string', default: '5' },
+    minutes: { type: 'string' },
     engine: { type: 'string', default: 'webgpu,onnx-wasm' },
   },
 });
@@ -29,32 +31,63 @@ const LIMITS = {
   'GPU process MB': 60,
 };
 
-const { readSetup } = await tsImport('../src/runtime/bench/setup/read-setup.ts', import.meta.url);
-const asked = readSetup({
-  engine: options.engine,
-  duration: options.seconds,
-  'prompt-tokens': '48',
-  'output-tokens': '8',
-});
 const server = await serveFolder(await buildDemo());
 const browser = await launchBrowser();
 try {
   const { page } = await openPage(browser, server.url);
-  await page.goto(`${server.url}bench/index.html`);
   const look = await looker(page);
+  report(await (options.minutes ? stream(page, look) : bench(page, look)));
+} finally {
+  await browser.close();
+  await server.close();
+}
+
+/** Benchmark runs; a look after each twentieth of them. */
+async function bench(page, look) {
+  const { readSetup } = await tsImport('../src/runtime/bench/setup/read-setup.ts', import.meta.url);
+  const asked = readSetup({
+    engine: options.engine,
+    duration: options.seconds,
+    'prompt-tokens': '48',
+    'output-tokens': '8',
+  });
+  await page.goto(`${server.url}bench/index.html`);
   const looks = [];
   for (let run = 1; run <= runs; run++) {
     const { completed, failed } = await page.evaluate(benchOnce, asked);
     if (failed > 0 || completed === 0) throw new Error(`Run ${run}: ${completed} requests completed, ${failed} failed`);
     if (run % Math.max(1, Math.floor(runs / LOOKS)) !== 0) continue;
-    const seen = await look();
-    looks.push(seen);
-    console.log(`after ${run} runs: ${describe(seen)}`);
+    looks.push(await look());
+    console.log(`after ${run} runs: ${describe(looks.at(-1))}`);
   }
-  report(looks);
-} finally {
-  await browser.close();
-  await server.close();
+  return looks;
+}
+
+/** Answers in the chat, its dashboard open; a look every twentieth of the time. The chat is cleared now and then, as its text is no leak. */
+async function stream(page, look) {
+  const engine = options.engine.split(',')[0];
+  const totalMs = Number(options.minutes) * 60_000;
+  await page.goto(`${server.url}dashboard/index.html?engine=${engine}`);
+  await page.waitForFunction(() => window.tokenglass?.engine !== undefined, null, { timeout: 240_000 });
+  const looks = [];
+  let tokens = 0;
+  const fromMs = Date.now();
+  for (let answers = 1; Date.now() - fromMs < totalMs; answers++) {
+    tokens += await page.evaluate(askOnce, answers % 4 === 0);
+    if (Date.now() - fromMs < ((looks.length + 1) * totalMs) / LOOKS) continue;
+    looks.push(await look(1));
+    const minutes = ((Date.now() - fromMs) / 60_000).toFixed(1);
+    console.log(`after ${minutes} min, ${answers} answers, ${tokens} tokens: ${describe(looks.at(-1))}`);
+  }
+  return looks;
+}
+
+/** In the page: a question to the chat. @returns tokens of the answer */
+async function askOnce(clear) {
+  const chat = document.querySelector('tg-chat');
+  if (clear) chat.clear();
+  const result = await chat.ask('Why is decode memory-bound?');
+  return result.usage.completionTokens;
 }
 
 /** In the page: one run of every engine, whose report is dropped. */
@@ -70,9 +103,9 @@ async function looker(page) {
   const client = await page.context().newCDPSession(page);
   const whole = await browser.newBrowserCDPSession();
   await client.send('Performance.enable');
-  return async () => {
+  return async (workersInUse = 0) => {
     // A worker that was terminated takes a moment to go.
-    for (let waits = 0; waits < 50 && page.workers().length > 0; waits++) await page.waitForTimeout(100);
+    for (let waits = 0; waits < 50 && page.workers().length > workersInUse; waits++) await page.waitForTimeout(100);
     for (let pass = 0; pass < 3; pass++) await client.send('HeapProfiler.collectGarbage');
     const { metrics } = await client.send('Performance.getMetrics');
     const metric = (name) => metrics.find((entry) => entry.name === name).value;
