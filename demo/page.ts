@@ -1,5 +1,12 @@
 import type { CreateEngineOptions, Engine, EngineInfo } from '../src/index.ts';
-import { EngineLoader, formatBytes, formatParameters, needsNewEngine, type TgOverlay } from '../src/ui/index.ts';
+import {
+  EngineLoader,
+  formatBytes,
+  formatParameters,
+  needsNewEngine,
+  type TgModels,
+  type TgOverlay,
+} from '../src/ui/index.ts';
 import type { TgDashboard } from '../src/ui/dashboard/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
@@ -63,24 +70,28 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
     // Before the chat: a question that waited must not run before its steps are listened to.
     for (const instrument of instruments) instrument.engine = engine;
     chat.engine = engine;
+    if (models) Object.assign(models, { engine, current: options.model });
   });
+  const models = wireModels((model) => choose('model', model));
   const start = (): Promise<Engine> => {
     const { model, engine, worker } = options;
     const loading = loader.load({ model, engine, worker });
     loading.catch(() => undefined); // the failure is on the page already
     return loading;
   };
-  const choose = (name: string): void => {
-    options.engine = readPageOptions(`?engine=${name}`).engine;
-    select.value = options.engine;
+  /** Loads with another option, which is in the address from then on. */
+  const choose = (name: 'engine' | 'model', value: string): void => {
     const url = new URL(location.href);
-    url.searchParams.set('engine', options.engine);
+    url.searchParams.set(name, value);
     url.searchParams.delete('q');
+    Object.assign(options, readPageOptions(url.search));
+    select.value = options.engine;
     history.replaceState(null, '', url);
     void start();
   };
-  select.addEventListener('change', () => choose(select.value));
-  toCpu.addEventListener('click', () => choose('onnx-wasm'));
+  select.addEventListener('change', () => choose('engine', select.value));
+  toCpu.addEventListener('click', () => choose('engine', 'onnx-wasm'));
+  load.addEventListener('tg-model', ({ model }) => choose('model', model));
   load.addEventListener('tg-retry', () => void start());
   chat.addEventListener('tg-error', ({ error }) => {
     if (needsNewEngine(error)) void start();
@@ -95,6 +106,21 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
     ask: async (question, askOptions) => ask(await ready, question, askOptions),
   };
   if (options.question !== undefined) void chat.ask(options.question);
+}
+
+/** The dialog of models, where the page has one. */
+function wireModels(onModel: (model: string) => void): TgModels | null {
+  const models = document.querySelector('tg-models');
+  const dialog = models?.closest('dialog');
+  document.querySelector('#open-models')?.addEventListener('click', () => {
+    void models?.refresh();
+    dialog?.showModal();
+  });
+  models?.addEventListener('tg-model', ({ model }) => {
+    dialog?.close();
+    onModel(model);
+  });
+  return models;
 }
 
 function describeModel({ model, worker }: EngineInfo): string {

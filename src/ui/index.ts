@@ -6,6 +6,7 @@ export { TgCopyButton } from './copy-button/copy-button.ts';
 export { TgLoad } from './load/load.ts';
 export { TgMarkdown } from './markdown/markdown.ts';
 export { TextStream } from './markdown/text-stream.ts';
+export { TgModels } from './models/models.ts';
 export { TgOverlay } from './overlay/overlay.ts';
 export { TgPartsBar, type Part } from './parts-bar/parts-bar.ts';
 export { TgTimeline } from './timeline/timeline.ts';
@@ -29,6 +30,7 @@ export {
   type RequestEventMap,
 } from './events/request-events.ts';
 export { TgReadyEvent, TgWaitingEvent } from './events/waiting-event.ts';
+export { TgModelEvent } from './events/model-event.ts';
 export { TgRetryEvent } from './events/retry-event.ts';
 export { describeError, needsNewEngine, type ErrorWords } from './internal/describe-error.ts';
 export {

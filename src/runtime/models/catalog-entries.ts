@@ -38,7 +38,7 @@ export const CATALOG: readonly CatalogEntry[] = [
   {
     name: 'tutor',
     title: 'Tutor',
-    parameters: 5_400_000,
+    parameters: 4_070_000,
     kvBytesPerToken: 6 * 2 * 2 * 64 * 2,
     downloadBytes: 3_500_000,
     neededBytes: 32_000_000,

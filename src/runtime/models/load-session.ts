@@ -1,5 +1,6 @@
 import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { leaveBreadcrumb, takeInterruptedLoads, type InterruptedLoad } from './breadcrumb.ts';
+import { catalogEntry } from './catalog-entries.ts';
 import type { ResolvedModel } from './catalog.ts';
 import { findPath } from './find-path.ts';
 import { checkFit } from './fit-check.ts';
@@ -172,7 +173,7 @@ class MergedProgress {
 }
 
 function interruptedWarning({ model, smallerModel }: InterruptedLoad): LoadWarning {
-  const advice = smallerModel === undefined ? '' : ` "${smallerModel}" is smaller.`;
+  const advice = smallerModel === undefined ? '' : ` ${catalogEntry(smallerModel)?.title ?? smallerModel} is smaller.`;
   return {
     code: 'interrupted-load',
     message: `The last load of ${model} never ended: the tab was closed, or the model was too large for this device.${advice}`,

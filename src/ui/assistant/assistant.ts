@@ -6,6 +6,7 @@ import { tokens } from '../styles/tokens.ts';
 import type { TgChat } from '../chat/chat.ts';
 import '../chat/chat.ts';
 import { EngineLoader, type LoaderState } from '../controllers/engine-loader.ts';
+import type { TgModelEvent } from '../events/model-event.ts';
 import type { TgErrorEvent } from '../events/request-events.ts';
 import { TgReadyEvent } from '../events/waiting-event.ts';
 import '../load/load.ts';
@@ -137,6 +138,11 @@ export class TgAssistant extends LitElement {
 
   readonly #handleRetry = () => void this.#load();
 
+  readonly #handleModel = ({ model }: TgModelEvent) => {
+    this.model = model;
+    this.load();
+  };
+
   readonly #handleError = ({ error }: TgErrorEvent) => {
     if (needsNewEngine(error)) void this.#load();
   };
@@ -160,7 +166,13 @@ export class TgAssistant extends LitElement {
         @tg-error=${this.#handleError}
       >
         <slot name="empty" slot="empty"></slot>
-        <tg-load slot="status" .progress=${progress} .error=${error} @tg-retry=${this.#handleRetry}></tg-load>
+        <tg-load
+          slot="status"
+          .progress=${progress}
+          .error=${error}
+          @tg-retry=${this.#handleRetry}
+          @tg-model=${this.#handleModel}
+        ></tg-load>
       </tg-chat>
     `;
   }

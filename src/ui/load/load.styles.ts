@@ -41,9 +41,23 @@ export const loadStyles = css`
     font-size: var(--_text-sm);
   }
 
+  .warning {
+    flex-wrap: wrap;
+  }
+
   .warning p {
-    flex: 1;
+    flex: 1 1 14rem;
     margin: 0;
+  }
+
+  .warning svg {
+    color: var(--_fair);
+  }
+
+  .choices {
+    display: flex;
+    flex-wrap: wrap;
+    gap: var(--_space-2);
   }
 
   .bar.unknown div {

@@ -52,9 +52,34 @@ describe('TgLoad', () => {
     expect(element.renderRoot.querySelector('[role=status]')).to.equal(null);
     element.progress = { phase: 'download', loadedBytes: 1, label: 'x', warning };
     await element.updateComplete;
-    inside(element, '.warning button').click();
+    inside(element, '.warning .dismiss').click();
     await element.updateComplete;
     expect(element.renderRoot.querySelector('[role=status]')).to.equal(null);
+  });
+
+  it('TgLoad: a smaller model that is named can be had, after a load that never ended and for a model that is too large', async () => {
+    const warning = {
+      code: 'interrupted-load',
+      message: 'The last load of x never ended',
+      smallerModel: 'smollm2-135m',
+    } as const;
+    const warned = await loadWith({ progress: { phase: 'download', loadedBytes: 5, label: 'x', warning } });
+    const details = { smallerModel: 'another' };
+    const error = new TokenglassError('model-too-large', 'Cannot load x: it needs 9 GB; take another', { details });
+    const failed = await loadWith({ error });
+    for (const [element, title, model] of [
+      [warned, 'SmolLM2 135M', 'smollm2-135m'],
+      [failed, 'another', 'another'],
+    ] as const) {
+      const wanted = nextEvent(element, 'tg-model');
+      const button = inside(element, '.smaller');
+      expect(button.textContent).to.include(title);
+      button.click();
+      expect((await wanted).model).to.equal(model);
+    }
+    await warned.updateComplete;
+    expect(warned.renderRoot.querySelector('.warning')).to.equal(null);
+    await inBothSchemes(async () => expect(await seriousViolations(document.body)).to.deep.equal([]));
   });
 
   it('TgLoad: ready takes no room', async () => {
@@ -68,7 +93,7 @@ describe('TgLoad', () => {
     const text = inside(element, '[role=alert]').textContent;
     expect(text).to.include(error.message).and.to.include('goes on where it stopped');
     const retried = nextEvent(element, 'tg-retry');
-    inside(element, 'button').click();
+    inside(element, '.actions button').click();
     await retried;
   });
 

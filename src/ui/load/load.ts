@@ -3,6 +3,8 @@ import type { TokenglassError } from '../../shared/errors.ts';
 import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
+import { catalogEntry } from '../../runtime/models/catalog-entries.ts';
+import { TgModelEvent } from '../events/model-event.ts';
 import { TgRetryEvent } from '../events/retry-event.ts';
 import { describeError } from '../internal/describe-error.ts';
 import { formatBytes } from '../internal/format.ts';
@@ -15,6 +17,7 @@ import { loadStyles } from './load.styles.ts';
  *
  * @summary Progress and failure of loading
  * @event tg-retry - The user wants to load again
+ * @event tg-model - The user wants the smaller model that was offered (`event.model`)
  * @slot actions - Further ways on, shown beside "Load again" after a failure
  * @csspart bar - The progress bar
  * @csspart error - The failure
@@ -50,6 +53,7 @@ export class TgLoad extends LitElement {
         <p>${advice}</p>
         <p class="sentence">${error.message}</p>
         <div class="actions">
+          ${this.#renderSmaller(smallerModelOf(error))}
           <button type="button" class="outline" @click=${this.#handleRetry}>${icons.again} Load again</button>
           <slot name="actions"></slot>
         </div>
@@ -66,12 +70,28 @@ export class TgLoad extends LitElement {
 
   readonly #handleDismiss = () => (this._warning = undefined);
 
-  #renderWarning({ message }: LoadWarning) {
+  /** A way to the model that fits, where one is known. */
+  #renderSmaller(model: string | undefined) {
+    if (model === undefined) return nothing;
+    return html`<button type="button" class="outline smaller" @click=${() => this.#handleSmaller(model)}>
+      Use ${catalogEntry(model)?.title ?? model}
+    </button>`;
+  }
+
+  #handleSmaller(model: string): void {
+    this._warning = undefined;
+    this.dispatchEvent(new TgModelEvent(model));
+  }
+
+  #renderWarning({ message, smallerModel }: LoadWarning) {
     return html`
       <div class="warning" part="warning" role="status">
         ${icons.warning}
         <p>${message}</p>
-        <button type="button" class="outline" @click=${this.#handleDismiss}>Dismiss</button>
+        <div class="choices">
+          ${this.#renderSmaller(smallerModel)}
+          <button type="button" class="outline dismiss" @click=${this.#handleDismiss}>Dismiss</button>
+        </div>
       </div>
     `;
   }
@@ -112,6 +132,12 @@ export class TgLoad extends LitElement {
       this._warning ? this.#renderWarning(this._warning) : nothing,
     ];
   }
+}
+
+/** What `model-too-large` names in its details. */
+function smallerModelOf({ details }: TokenglassError): string | undefined {
+  const { smallerModel } = details;
+  return typeof smallerModel === 'string' ? smallerModel : undefined;
 }
 
 /** Seconds for people: below a minute whole seconds, else whole minutes. */
