@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { tsImport } from 'tsx/esm/api';
-import { launchBrowser, openPage } from './browser.mjs';
+import { launchBrowser, launchProfile, openPage, openPageIn } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { ENGINES, checkEngine } from './engines.mjs';
 import { resolveModelArgument } from './model-argument.mjs';
@@ -122,20 +122,18 @@ async function bench() {
   const { asked, assertSlo, scenario, baseline, model } = await readOptions();
   const quiet = options.json === '-';
   const server = await serveFolder(await buildDemo(), { mounts: model.mounts });
-  const browser = await launchBrowser({ handleSIGINT: false });
+  // What a scenario keeps over a reload, it keeps on disk, as a visitor's browser does.
+  const profile = scenario && (await launchProfile({ handleSIGINT: false }));
+  const browser = profile ? undefined : await launchBrowser({ handleSIGINT: false });
   try {
-    const { page } = await openPage(browser, server.url);
+    const { page } = profile ? await openPageIn(profile.context, server.url) : await openPage(browser, server.url);
     const bar = progressBar();
     onInterrupt(() => page.evaluate(() => window.tokenglassCancel()));
     await page.exposeFunction('onBenchProgress', (progress, of) => bar.show(progress, of));
     await page.goto(`${server.url}bench/index.html`);
     const run = { ...asked, model: model.url(server.url), command: commandLine() };
     const { report, table, comparison, exports, missed } = scenario
-      ? await page.evaluate((options) => window.tokenglassScenario(options, window.onBenchProgress), {
-          ...run,
-          name: scenario,
-          options: givenOptions(),
-        })
+      ? await runScenario(page, { ...run, name: scenario, options: givenOptions() })
       : await page.evaluate(
           ([options, more]) => window.tokenglassBench(options, more, window.onBenchProgress),
           [run, { baseline, assertSlo, png: options.png !== undefined }],
@@ -151,8 +149,22 @@ async function bench() {
     for (const sentence of missed ?? []) console.error(sentence);
     process.exitCode = missed?.length || report.runs?.some(({ requests }) => requests.completed === 0) ? 1 : 0;
   } finally {
-    await browser.close();
+    await (profile ?? browser).close();
     await server.close();
+  }
+}
+
+/** Runs a scenario to its end, loading the page anew whenever it asks for that. */
+async function runScenario(page, scenario) {
+  for (let state; ;) {
+    const result = await page.evaluate((options) => window.tokenglassScenario(options, window.onBenchProgress), {
+      ...scenario,
+      reloads: true,
+      ...(state !== undefined && { state }),
+    });
+    if (!result.reload) return result;
+    ({ state } = result.reload);
+    await page.reload();
   }
 }
 

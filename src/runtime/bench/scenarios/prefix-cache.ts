@@ -1,5 +1,6 @@
 import type { GenerateRequest } from '../../../shared/generation.ts';
 import type { RequestTrace } from '../../../shared/trace.ts';
+import { KV_BLOCK_TOKENS } from '../../backends/backend.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { ttft, ttftParts } from '../../metrics/ttft.ts';
@@ -20,47 +21,122 @@ interface Measured {
 const QUESTIONS = ['What is TTFT?', 'Why is decoding memory-bound?', 'What does prefill do?', 'Explain the KV cache.'];
 const SENTENCE = 'Answer in one sentence, name the number that matters, and say what one could do about it.';
 
+/** What is known of an engine's runs so far; goes over the reload as JSON. */
+interface EngineRuns {
+  measured: Measured[];
+  /** Text of each system prompt, by its name. */
+  systems: Record<string, string>;
+}
+
+interface RunState {
+  /** Told in every system prompt, so that what an earlier run has stored is not found. */
+  run: string;
+  engines: Record<string, EngineRuns>;
+}
+
 /**
- * TTFT with a long system prompt: cold, with its KV in memory (another conversation), and after a reload (another engine in another worker,
- * the same IndexedDB). Cold requests are measured in turns with the others, before and after the reload; each has a system prompt that was
- * never seen before.
+ * TTFT with a long system prompt: cold, with its KV in memory (another conversation), and after the page was loaded anew (the same profile of
+ * the browser). Cold requests are measured in turns with the others, before and after the reload; each has a system prompt that was
+ * never seen before. Where the page cannot be loaded anew, another engine in another worker stands in for that.
  *
- * Takes `prompt-tokens` (of the system prompt, default 1024) and `requests` (repeats, default 3).
+ * Takes `prompt-tokens` (of the system prompt, default 1024) and `requests` (repeats, default 5).
  */
 export const prefixCache: Scenario = async (context) => {
-  const tokens = Number(context.options['prompt-tokens'] ?? 1024);
-  const repeats = Number(context.options['requests'] ?? 3);
+  const { engines, options, reload } = context;
+  const tokens = Number(options['prompt-tokens'] ?? 1024);
+  const repeats = Number(options['requests'] ?? 5);
+  const resumed = context.state as RunState | undefined;
+  const state: RunState = resumed ?? { run: crypto.randomUUID(), engines: {} };
+  const of = engines.length * repeats * 5;
+  const onMeasured = (): void => {
+    const done = Object.values(state.engines).reduce((sum, { measured }) => sum + measured.length, 0);
+    context.onProgress(done, of);
+  };
+  const visit = { context, tokens, repeats, run: state.run, onMeasured };
+  if (!resumed) {
+    for (const name of engines) await beforeReload(visit, name, (state.engines[name] = { measured: [], systems: {} }));
+    if (reload) await reload(state);
+  }
   const figures: Record<string, number> = {};
   const rows: string[] = [];
-  let done = 0;
-  const of = context.engines.length * repeats * 5;
-  for (const name of context.engines) {
-    const { measured, facts } = await measureEngine(context, name, { tokens, repeats }, () =>
-      context.onProgress(++done, of),
-    );
-    const prefix = context.engines.length > 1 ? `${name}.` : '';
-    for (const [figure, value] of Object.entries({ ...figuresOf(measured), ...facts }))
+  for (const name of engines) {
+    const runs = state.engines[name]!;
+    const facts = await afterReload(visit, name, runs);
+    const prefix = engines.length > 1 ? `${name}.` : '';
+    for (const [figure, value] of Object.entries({ ...figuresOf(runs.measured), ...facts }))
       figures[`${prefix}${figure}`] = value;
-    for (const start of ['cold', 'memory', 'stored'] as const) rows.push(rowOf(name, start, measured));
+    for (const start of ['cold', 'memory', 'stored'] as const) rows.push(rowOf(name, start, runs.measured));
+    const { storedBytesPerToken, storedToExactBytes } = facts;
+    rows.push(
+      `| ${name} | stored KV: ${storedBytesPerToken} bytes a token, ${storedToExactBytes!.toFixed(3)} of exact |||||||`,
+    );
   }
+  if (context.reload) figures['reloads'] = 1;
   const header = '| engine | start | TTFT ms (median) | of which cache ms | of cold | prompt tokens | cached | n |';
   return { figures, table: [header, '|---|---|--:|--:|--:|--:|--:|--:|', ...rows].join('\n') };
 };
 
-async function measureEngine(
-  { createEngine, model, signal }: ScenarioContext,
+interface Visit {
+  context: ScenarioContext;
+  /** Of the system prompt. */
+  tokens: number;
+  repeats: number;
+  run: string;
+  onMeasured: () => void;
+}
+
+/** Measures cold requests and such that find their system prompt in memory. */
+async function beforeReload(visit: Visit, name: string, runs: EngineRuns): Promise<void> {
+  await withEngine(visit, name, async (engine) => {
+    const ask = asker(visit, engine, runs);
+    await ask('cold', 'warm-up', 0);
+    for (let repeat = 0; repeat < visit.repeats; repeat++) {
+      await ask('cold', `a${repeat}`, 0);
+      await ask('memory', `a${repeat}`, 1);
+    }
+  });
+}
+
+/** Measures requests that find their system prompt on disk, in turns with cold ones and such that find it in memory. */
+async function afterReload(visit: Visit, name: string, runs: EngineRuns): Promise<Record<string, number>> {
+  return withEngine(visit, name, async (engine) => {
+    const ask = asker(visit, engine, runs);
+    await ask('cold', 'warm-up again', 1);
+    for (let repeat = 0; repeat < visit.repeats; repeat++) {
+      await ask('stored', `a${repeat}`, 2);
+      await ask('cold', `b${repeat}`, 0);
+      await ask('memory', `a${repeat}`, 3);
+    }
+    const { bytesPerToken, stored } = await engine.prefixCache!.stats();
+    const tokens = (stored?.blocks ?? 0) * KV_BLOCK_TOKENS;
+    const storedBytesPerToken = tokens === 0 ? bytesPerToken : stored!.bytes / tokens;
+    return {
+      storedBytesPerToken,
+      storedToExactBytes: storedBytesPerToken / engine.info.model.kvBytesPerToken,
+      rejectedRecords: stored?.rejected ?? 0,
+    };
+  });
+}
+
+async function withEngine<Result>(
+  { context: { createEngine, model } }: Visit,
   name: string,
-  { tokens, repeats }: { tokens: number; repeats: number },
-  onMeasured: () => void,
-): Promise<{ measured: Measured[]; facts: Record<string, number> }> {
-  // What was stored by an earlier run must not be found.
-  const run = crypto.randomUUID();
-  const measured: Measured[] = [];
-  const systems = new Map<string, string>();
-  const ask = async (engine: Engine, start: Start, system: string, question: number): Promise<void> => {
-    signal?.throwIfAborted();
-    const text = systems.get(system) ?? (await systemPrompt(engine, tokens, `${system} ${run}`));
-    systems.set(system, text);
+  work: (engine: Engine) => Promise<Result>,
+): Promise<Result> {
+  const engine = await createEngine({ model, engine: name, prefixCache: true });
+  try {
+    if (!engine.prefixCache) throw new RangeError(`Cannot measure a prefix cache: the engine ${name} has none`);
+    return await work(engine);
+  } finally {
+    await engine[Symbol.asyncDispose]();
+  }
+}
+
+/** Asks with a system prompt of that name, and takes down what it took; warm-ups are asked and left out. */
+function asker({ context, tokens, run, onMeasured }: Visit, engine: Engine, { measured, systems }: EngineRuns) {
+  return async (start: Start, system: string, question: number): Promise<void> => {
+    context.signal?.throwIfAborted();
+    const text = (systems[system] ??= await systemPrompt(engine, tokens, `${system} ${run}`));
     const trace = await firstToken(engine, {
       messages: [
         { role: 'system', content: text },
@@ -73,42 +149,10 @@ async function measureEngine(
     await engine.prefixCache?.stats(); // what was computed is kept by now
     const { promptTokens, cachedTokens } = trace.usage;
     const cacheMs = ttftParts(trace)?.cacheMs ?? 0;
-    if (system === 'warm-up') return;
+    if (system.startsWith('warm-up')) return;
     measured.push({ start, ttftMs: ttft(trace) ?? 0, cacheMs, promptTokens, cachedTokens });
     onMeasured();
   };
-
-  const before = await createEngine({ model, engine: name, prefixCache: true });
-  try {
-    if (!before.prefixCache) throw new RangeError(`Cannot measure a prefix cache: the engine ${name} has none`);
-    await ask(before, 'cold', 'warm-up', 0);
-    for (let repeat = 0; repeat < repeats; repeat++) {
-      await ask(before, 'cold', `a${repeat}`, 0);
-      await ask(before, 'memory', `a${repeat}`, 1);
-    }
-  } finally {
-    await before[Symbol.asyncDispose]();
-  }
-  const after = await createEngine({ model, engine: name, prefixCache: true });
-  try {
-    await ask(after, 'cold', 'warm-up', 1);
-    for (let repeat = 0; repeat < repeats; repeat++) {
-      await ask(after, 'stored', `a${repeat}`, 2);
-      await ask(after, 'cold', `b${repeat}`, 0);
-      await ask(after, 'memory', `a${repeat}`, 3);
-    }
-    const stats = await after.prefixCache!.stats();
-    return {
-      measured,
-      facts: {
-        storedBytesPerToken: stats.bytesPerToken,
-        storedToExactBytes: stats.bytesPerToken / after.info.model.kvBytesPerToken,
-        rejectedRecords: stats.stored?.rejected ?? 0,
-      },
-    };
-  } finally {
-    await after[Symbol.asyncDispose]();
-  }
 }
 
 /** A system prompt of about `tokens` tokens that begins like no other. */

@@ -23,6 +23,13 @@ export interface ScenarioContext {
   /** Tells how far it is, in steps of the scenario's own. */
   onProgress: (done: number, of: number) => void;
   signal?: AbortSignal;
+  /**
+   * Loads the page anew and runs the scenario again in it, with `state` (JSON) in {@link ScenarioContext.state}: nothing is left of this run but
+   * what the browser keeps on disk. Never resolves. Absent where nobody drives the page.
+   */
+  reload?: (state: unknown) => Promise<never>;
+  /** What {@link ScenarioContext.reload} was given; absent in the first run. */
+  state?: unknown;
   /** Puts a dashboard that follows the engine on the page, and gives how to take it away; absent where there is no page. */
   showDashboard?: (engine: Engine) => Promise<() => void>;
 }
