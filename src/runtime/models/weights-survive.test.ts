@@ -74,6 +74,33 @@ describe('weights survive', function () {
     await store.destroy();
   });
 
+  it('storedSource: while it waits after a failure, it tries again at once when the network is back, and a cancel ends the wait', async () => {
+    for (const how of ['online', 'cancel'] as const) {
+      const store = createTestStore();
+      const server = new FaultServer();
+      const bytes = weightsLike('gguf', 3 * CHUNK_BYTES, 1);
+      server.serve('/m/model.gguf', { bytes, etag: '"v"' });
+      server.faults = [{ kind: 'break-off', afterBytes: 5000 }];
+      const stop = new AbortController();
+      const source = createUrlSource('https://host.test/m/', { id: 'm', fetch: server.fetch });
+      // Without the event, the test would time out.
+      const options = { store, signal: stop.signal, retry: { firstDelayMs: 1e8, maxDelayMs: 1e8 } };
+      const reading = readAll(storedSource(source, options), 'model.gguf');
+      reading.catch(() => undefined);
+      while (server.servedBytes < 5000) await new Promise((resolve) => setTimeout(resolve));
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve));
+      expect(server.requests).to.have.length(1);
+      if (how === 'online') {
+        dispatchEvent(new Event('online'));
+        expect(sameBytes(await reading, bytes)).to.equal(true);
+      } else {
+        stop.abort();
+        expect(await rejection(reading)).to.have.property('name', 'AbortError');
+      }
+      await store.destroy();
+    }
+  });
+
   it('storedSource: killed at 40 % of a download, 20 times, the next load works and fetches at most one chunk twice', async () => {
     for (let kill = 0; kill < 20; kill++) {
       const store = createTestStore();
@@ -200,6 +227,32 @@ describe('weights survive', function () {
     const source = sourceOf(server, { store, onProgress: (progress) => seen.push(progress) });
     expect(sameBytes(await readAll(source, 'model.gguf'), bytes)).to.equal(true);
     expect(seen.at(-1)!.warning?.code).to.equal('not-saved');
+    await store.destroy();
+  });
+
+  it('storedSource: a stored model is read a chunk at a time, never ahead of its reader: at most two chunks are alive', async () => {
+    const name = `tokenglass-test-${crypto.randomUUID()}`;
+    const real = createWeightDatabase(name, indexedDB);
+    let reads = 0;
+    const readChunk: WeightDatabase['readChunk'] = (version, index) => {
+      reads += 1;
+      return real.readChunk(version, index);
+    };
+    const store = createTestStore({ databaseName: name, database: { ...real, readChunk } });
+    const server = new FaultServer();
+    server.serve('/m/model.gguf', { bytes: weightsLike('gguf', 12 * CHUNK_BYTES, 1), etag: '"v"' });
+    await readAll(sourceOf(server, { store }), 'model.gguf');
+    reads = 0;
+    let consumed = 0;
+    const { stream } = await sourceOf(server, { store }).open('model.gguf');
+    for await (const chunk of stream) {
+      consumed += 1;
+      expect(chunk.length).to.equal(CHUNK_BYTES);
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setTimeout(resolve));
+      expect(reads, `while chunk ${consumed} is in use`).to.be.at.most(consumed + 1);
+    }
+    expect(consumed).to.equal(12);
+    real.close();
     await store.destroy();
   });
 
