@@ -30,13 +30,14 @@ export default defineConfig({
   preview: { headers, host: '127.0.0.1' },
   worker: { format: 'es' },
   // Pre-bundled dependencies lose `import.meta.url`, by which onnxruntime-web finds its wasm.
-  optimizeDeps: { exclude: ['onnxruntime-web'] },
+  optimizeDeps: { exclude: ['onnxruntime-web', '@huggingface/transformers', '@wllama/wllama'] },
   assetsInclude: ['**/*.gguf', '**/*.onnx'],
   build: {
     outDir: '../dist-demo',
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1200, // libraries that are raced, each fetched when it is
     rolldownOptions: { checks: { bundlerTimings: false }, input: pages(join(import.meta.dirname, 'demo')) },
   },
 });

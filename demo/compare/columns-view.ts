@@ -13,24 +13,16 @@ export interface ColumnsOptions {
   onKey: (apiKey: string) => void;
 }
 
-const LETTERS = 'ABCDEF';
+export const LETTERS = 'ABCDEF';
 
-export function columnsView(options: ColumnsOptions): TemplateResult {
-  const { setup, lanes, running, onSpecs } = options;
-  const add = (): void => {
-    const next = KINDS.find(({ id }) => !setup.specs.some(({ kind }) => kind.id === id)) ?? KINDS[0]!;
-    onSpecs([...setup.specs, { kind: next, settings: {} }]);
-  };
-  return html`
-    ${lanes.map((lane, index) => column(lane, index, options))}
-    ${
-      setup.specs.length < MOST_CONTENDERS && !running
-        ? html`<button type="button" class="add" @click=${add}>
-            <span aria-hidden="true">+</span> Add a contender
-          </button>`
-        : nothing
-    }
-  `;
+export const columnsView = (options: ColumnsOptions): TemplateResult[] =>
+  options.lanes.map((lane, index) => column(lane, index, options));
+
+/** One that is not among them yet, where there is room for another. */
+export function addedSpec(specs: readonly Spec[]): Spec | undefined {
+  if (specs.length >= MOST_CONTENDERS) return undefined;
+  const kind = KINDS.find(({ id }) => !specs.some((spec) => spec.kind.id === id)) ?? KINDS[0]!;
+  return { kind, settings: {} };
 }
 
 function column(lane: Lane, index: number, options: ColumnsOptions): TemplateResult {
@@ -75,9 +67,10 @@ function column(lane: Lane, index: number, options: ColumnsOptions): TemplateRes
       </header>
       <p class="words">${spec.kind.words}</p>
       ${settingsView(spec, letter, running, replace, options.onKey)} ${trackView(lane, setup)}
-      ${lane.error ? errorView(lane) : nothing}
-      ${lane.progress ? html`<tg-load .progress=${lane.progress}></tg-load>` : nothing}
-      <tg-stats .stats=${lane.stats}></tg-stats>
+      <div class="figures">
+        ${lane.error ? errorView(lane) : nothing}
+        ${lane.error && lane.measured.length === 0 ? nothing : html`<tg-stats .stats=${lane.stats}></tg-stats>`}
+      </div>
       <div class="answer" tabindex="0" role="region" aria-label="Answer of ${letter}">
         <tg-markdown .source=${lane.answer}></tg-markdown>
       </div>
@@ -160,19 +153,26 @@ const PHASES: Readonly<Record<LanePhase, string>> = {
   cancelled: 'stopped',
 };
 
-/** How far the answer is, as a bar to be raced along, and how many rounds are run. */
+/** How far the load or the answer is, as a bar to be raced along, and how many rounds are run. */
 function trackView(lane: Lane, { tokens, rounds }: RaceSetup): TemplateResult {
-  const waitedMs = lane.waitedMs;
-  const waits = waitedMs === undefined ? '' : ` · waiting ${formatMs(waitedMs).value} ms`;
-  const round = lane.phase === 'running' ? `round ${lane.rounds + 1} of ${rounds}` : PHASES[lane.phase];
-  const share = lane.phase === 'done' ? 1 : Math.min(1, lane.tokens / tokens);
+  const { phase, progress, waitedMs } = lane;
+  const words = progress
+    ? progress.label
+    : phase === 'running'
+      ? `round ${lane.rounds + 1} of ${rounds}`
+      : PHASES[phase];
+  const waits = waitedMs === undefined ? undefined : `waiting ${formatMs(waitedMs).value} ms`;
+  const bytes = progress?.loadedBytes ? formatBytes(progress.loadedBytes) : undefined;
+  const written = lane.tokens ? `${lane.tokens} tokens` : undefined;
   return html`
-    <div class="track" aria-hidden="true"><i style="inline-size: ${share * 100}%"></i></div>
-    <p class="state">
-      <span>${round}${waits}</span>
-      <span class="rounds">${lane.tokens ? `${lane.tokens} tokens` : nothing}</span>
-    </p>
+    <div class="track" aria-hidden="true"><i style="inline-size: ${shareOf(lane, tokens) * 100}%"></i></div>
+    <p class="state"><span>${words}</span> <span class="count">${bytes ?? waits ?? written ?? nothing}</span></p>
   `;
+}
+
+function shareOf({ phase, progress, tokens }: Lane, most: number): number {
+  if (progress) return progress.totalBytes ? Math.min(1, progress.loadedBytes / progress.totalBytes) : 0;
+  return phase === 'done' ? 1 : Math.min(1, tokens / most);
 }
 
 function errorView({ error }: Lane): TemplateResult {
@@ -187,8 +187,8 @@ function errorView({ error }: Lane): TemplateResult {
 }
 
 /** What it ran on, which is what makes its figures what they are. */
-function factsView({ info, loadedBytes, storedBytes, samples }: Lane): TemplateResult | typeof nothing {
-  if (!info) return nothing;
+function factsView({ info, loadedBytes, storedBytes, samples }: Lane): TemplateResult {
+  if (!info) return html`<dl class="facts"></dl>`;
   const { adapter, threads, model, version, worker } = info;
   const sample = samples.at(-1);
   const server = info.engine.startsWith('endpoint');

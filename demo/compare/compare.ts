@@ -4,7 +4,7 @@ import '../../src/ui/index.ts';
 import { saveReport } from '../bench/export.ts';
 import { find } from '../present/find.ts';
 import { wireTheme } from '../theme.ts';
-import { columnsView } from './columns-view.ts';
+import { addedSpec, columnsView } from './columns-view.ts';
 import { RaceSession } from './race-session.ts';
 import { resultsView } from './results-view.ts';
 import { ORDERS, type RaceSetup } from './setup.ts';
@@ -12,6 +12,7 @@ import { ORDERS, type RaceSetup } from './setup.ts';
 const form = find(document, 'form#setup');
 const columns = find(document, 'div#columns');
 const results = find(document, 'div#results');
+const add = find(document, 'div#add');
 const status = find(document, 'p#status');
 let frame: number | undefined;
 
@@ -40,7 +41,7 @@ function draw(): void {
     }),
     columns,
   );
-  columns.style.setProperty('--count', String(lanes.length));
+  render(addView(setup, running), add);
   render(outcome ? resultsView(outcome, lanes) : nothing, results);
   if (status.textContent !== session.status) status.textContent = session.status;
   status.classList.toggle('failed', session.failed);
@@ -115,6 +116,16 @@ function formView(setup: RaceSetup, running: boolean) {
       }
     </div>
   `;
+}
+
+/** Beside the status: a column of its own would take the room of one. */
+function addView({ specs }: RaceSetup, running: boolean) {
+  const added = running ? undefined : addedSpec(specs);
+  return added
+    ? html`<button type="button" class="tool wide" @click=${() => session.change({ specs: [...specs, added] })}>
+        Add a contender
+      </button>`
+    : nothing;
 }
 
 async function copyLink(button: HTMLElement): Promise<void> {

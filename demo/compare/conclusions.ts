@@ -9,13 +9,23 @@ const SPOKEN: readonly (readonly [name: ComparedName, compared: ComparedFigure['
   ['ms/token', 'TPOT', 'the time per token'],
 ];
 
-/** What the race says, each contender against the first one: what is beyond noise and can be compared, and else why not. */
-export function conclusions(report: Report): string[] {
-  const [first, ...others] = report.runs;
-  return others.flatMap((run) => conclusion(report, first!, run));
+/** What is said of a contender against the first one. */
+export interface Conclusion {
+  /** `onnx-wasm against webgpu` */
+  about: string;
+  sentences: readonly string[];
 }
 
-function conclusion(report: Report, a: Run, b: Run): string[] {
+/** What the race says, each contender against the first one: what is beyond noise and can be compared, and else why not. */
+export function conclusions({ runs, ...report }: Report): Conclusion[] {
+  const [first, ...others] = runs;
+  return others.map((run) => ({
+    about: `${run.conditions.engine.name} against ${first!.conditions.engine.name}`,
+    sentences: conclusion(report, first!, run),
+  }));
+}
+
+function conclusion(report: Omit<Report, 'runs'>, a: Run, b: Run): string[] {
   const judged = comparability(a, b);
   if (!judged) return [];
   const { figures } = compareRuns({ report, run: a }, { report, run: b });

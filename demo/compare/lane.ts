@@ -84,12 +84,15 @@ export class Lane {
 
   /** While an answer comes, its own figures; between and after, the medians of what was measured. */
   get stats(): Stats {
-    const memoryBytes = this.info?.model.weightBytes;
     const isLive = this.phase === 'running' || this.phase === 'warm-up';
     const measured = this.measured;
     const latest = measured.at(-1);
+    const model = this.info?.model;
+    const contextTokens = (latest?.promptTokens ?? 0) + this.tokens;
     const seen = {
-      ...(memoryBytes && { memoryBytes }),
+      // Libraries do not tell what their KV takes; a sum without it would be none.
+      ...(model &&
+        model.kvBytesPerToken > 0 && { memoryBytes: model.weightBytes + contextTokens * model.kvBytesPerToken }),
       ...(latest?.promptTokens && { promptTokens: latest.promptTokens, cachedTokens: latest.cachedTokens }),
     };
     if (isLive || measured.length === 0) {

@@ -10,6 +10,7 @@ import { formatNumber } from '../../src/runtime/bench/headline.ts';
 import { noteSentences } from '../../src/runtime/bench/notes.ts';
 import type { Ratio, Report, Run } from '../../src/runtime/bench/report.ts';
 import type { Summary } from '../../src/runtime/metrics/index.ts';
+import { LETTERS } from './columns-view.ts';
 import { conclusions } from './conclusions.ts';
 import type { Lane } from './lane.ts';
 import type { RaceOutcome } from './race-session.ts';
@@ -67,9 +68,10 @@ const COLUMNS: readonly Column[] = [
 export function resultsView({ report, order, cancelled }: RaceOutcome, lanes: readonly Lane[]): TemplateResult {
   const [first, ...others] = report.runs;
   const judged = others.flatMap((run) => comparability(first!, run) ?? []);
-  const laneOf = (run: Run): Lane | undefined => lanes.find(({ name }) => name === run.conditions.engine.name);
   return html`
-    <div class="findings">${conclusions(report).map((sentence) => html`<p>${sentence}</p>`)}</div>
+    <div class="findings">
+      ${conclusions(report).map(({ about, sentences }) => html`<p>${others.length > 1 ? html`<small>${about}</small>` : nothing} ${sentences.join(' ')}</p>`)}
+    </div>
     <div class="scroll" tabindex="0" role="region" aria-label="Figures of the race">
       <table>
         <caption>
@@ -88,7 +90,18 @@ export function resultsView({ report, order, cancelled }: RaceOutcome, lanes: re
           </tr>
         </thead>
         <tbody>
-          ${report.runs.map((run, index) => row(report, run, index === 0 ? undefined : judged[index - 1], laneOf(run)))}
+          ${lanes.map((lane, place) => {
+            const run = report.runs.find(({ conditions }) => conditions.engine.name === lane.name);
+            if (run)
+              return row(
+                report,
+                run,
+                judged.find(({ b }) => b === lane.name),
+                lane,
+                place,
+              );
+            return lane.error ? failedRow(lane, place) : nothing;
+          })}
         </tbody>
       </table>
     </div>
@@ -96,16 +109,40 @@ export function resultsView({ report, order, cancelled }: RaceOutcome, lanes: re
   `;
 }
 
-function row(report: Report, run: Run, judged: Comparability | undefined, lane: Lane | undefined): TemplateResult {
-  const { name } = run.conditions.engine;
+function row(report: Report, run: Run, judged: Comparability | undefined, lane: Lane, place: number): TemplateResult {
   return html`
-    <tr>
-      <th scope="row">${name}</th>
-      ${COLUMNS.map((column) => html`<td>${figureCell(column.of(run))} ${judged ? ratioCell(report, run, column, judged) : nothing}</td>`)}
-      <td>${lane?.loadMs === undefined ? '–' : html`<b>${formatNumber(lane.loadMs / 1000)}</b>`}</td>
-      <td>${lane?.cold?.ttftMs === undefined ? '–' : html`<b>${formatNumber(lane.cold.ttftMs)}</b>`}</td>
+    <tr style="--racer: var(--racer-${place + 1})">
+      ${nameCell(lane.name, place)}
+      ${COLUMNS.map(
+        (column) => html`
+          <td>
+            ${figureCell(column.of(run))} ${barOf(report, run, column)}
+            ${judged ? ratioCell(report, run, column, judged) : html`<span class="ratio"><small>reference</small></span>`}
+          </td>
+        `,
+      )}
+      <td>${lane.loadMs === undefined ? '–' : html`<b>${formatNumber(lane.loadMs / 1000)}</b>`}</td>
+      <td>${lane.cold?.ttftMs === undefined ? '–' : html`<b>${formatNumber(lane.cold.ttftMs)}</b>`}</td>
     </tr>
   `;
+}
+
+const nameCell = (name: string, place: number): TemplateResult =>
+  html`<th scope="row"><span class="letter" aria-hidden="true">${LETTERS[place]}</span> ${name}</th>`;
+
+const failedRow = ({ name, error }: Lane, place: number): TemplateResult => html`
+  <tr style="--racer: var(--racer-${place + 1})">
+    ${nameCell(name, place)}
+    <td colspan=${COLUMNS.length + 2}>out of the race: <code>${error!.code}</code></td>
+  </tr>
+`;
+
+/** The median as a length, beside those of the others. */
+function barOf({ runs }: Report, run: Run, { of }: Column): TemplateResult | typeof nothing {
+  const value = of(run)?.p50;
+  const most = Math.max(...runs.map((other) => of(other)?.p50 ?? 0));
+  if (value === undefined || most <= 0) return nothing;
+  return html`<span class="length" aria-hidden="true"><i style="inline-size: ${(value / most) * 100}%"></i></span>`;
 }
 
 const figureCell = (summary: Summary | undefined): TemplateResult | string =>
