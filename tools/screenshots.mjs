@@ -1,5 +1,5 @@
 // `npm run screenshots`: the demo pages at three widths and in both themes, into docs/screenshots/.
-//   --only NAME   one page: demo, dashboard or present
+//   --only NAME   one page: demo, dashboard, present or compare
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -46,6 +46,21 @@ const PAGES = [
       await page.waitForFunction(() => !document.querySelector('#start').disabled, null, { timeout: 240_000 });
       await page.keyboard.press('Space');
       await page.waitForFunction(() => document.querySelectorAll('#outcome p').length > 1, null, { timeout: 240_000 });
+    },
+  },
+  {
+    name: 'compare',
+    path: 'compare/index.html',
+    query: [
+      ['c', 'onnx-wasm'],
+      ['c', 'wllama-cpu'],
+      ['c', 'transformers-cpu'],
+      ['tokens', '32'],
+    ],
+    heights: { 360: 1500, 768: 1500, 1440: 1500 },
+    settle: async (page) => {
+      await page.click('#start');
+      await page.waitForSelector('#results table', { timeout: 240_000 });
     },
   },
 ];

@@ -81,7 +81,7 @@ function formView(setup: RaceSetup, running: boolean) {
   `;
   return html`
     ${text('prompt', 'All are asked', 'grow')} ${text('model', 'Model', 'model')}
-    ${number('tokens', 'Tokens at most', 2, 4096)} ${number('rounds', 'Rounds', 1, 1000)}
+    ${number('tokens', 'Most tokens', 2, 4096)} ${number('rounds', 'Rounds', 1, 1000)}
     ${number('warmUp', 'Warm-up', 0, 10)}
     <label class="field">
       <span>They run</span>
