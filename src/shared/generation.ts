@@ -66,6 +66,8 @@ export interface GenerateRequest {
   ignoreEos?: boolean;
   /** Every token keeps to this, so that the answer parses unless its length runs out. @throws `unsupported` where an engine cannot */
   grammar?: OutputGrammar;
+  /** False: no drafts for this answer, on an engine with speculative decoding. The text is the same either way. @default true */
+  speculation?: boolean;
   /** Log-probabilities of the sampled token and of the n most likely ones, with each token. @default 0 (none) */
   logprobs?: number;
   /**
@@ -95,6 +97,12 @@ export interface TokenLogprob {
   bytes?: Uint8Array;
 }
 
+/** A token by its text, where an engine knows no id of it. */
+export interface TextLogprob {
+  bytes: Uint8Array;
+  logprob: number;
+}
+
 /** One output token. Counts and gaps are always of these, never of deltas. */
 export interface OutputToken {
   id: number;
@@ -104,6 +112,8 @@ export interface OutputToken {
   logprob?: number;
   /** The most likely tokens with their log-probabilities, best first; absent unless asked for. */
   topLogprobs?: readonly TokenLogprob[];
+  /** In place of `topLogprobs`, from an engine that knows tokens by their text only (a server). */
+  topTexts?: readonly TextLogprob[];
   /** What the token stands for in running text; empty for control tokens, absent unless log-probabilities were asked for. */
   bytes?: Uint8Array;
 }
@@ -118,6 +128,10 @@ export interface Usage {
   cachedByTier?: { memory: number; stored: number };
   /** Of `promptTokens`, those that an answer had before it was cut short; absent unless one was resumed. */
   resumedTokens?: number;
+  /** Tokens that were drafted and verified (speculative decoding); absent where none were. Rejected ones are no output and count nowhere else. */
+  draftedTokens?: number;
+  /** Of `completionTokens`, those that were drafted and turned out right; absent where none were drafted. */
+  acceptedTokens?: number;
   /** Counts that the engine has no way to know (a server may not tell them); they are 0. Absent: all are known. */
   unknown?: readonly ('promptTokens' | 'cachedTokens' | 'completionTokens')[];
 }

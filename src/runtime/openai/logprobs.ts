@@ -6,7 +6,7 @@ import type { CompletionLogprobs } from './completion-shapes.ts';
 export function chatLogprobs(tokens: readonly OutputToken[], top: number): ChatLogprobs['content'] {
   return shown(tokens).map((token) => ({
     ...named(token),
-    top_logprobs: (token.topLogprobs ?? []).slice(0, top).map(named),
+    top_logprobs: mostLikely(token, top).map(named),
   }));
 }
 
@@ -18,7 +18,7 @@ export function completionLogprobs(tokens: readonly OutputToken[], top: number, 
     const text = textOf(token);
     logprobs.tokens.push(text);
     logprobs.token_logprobs.push(token.logprob);
-    const most = (token.topLogprobs ?? []).slice(0, top);
+    const most = mostLikely(token, top);
     logprobs.top_logprobs.push(Object.fromEntries(most.map((entry) => [textOf(entry), entry.logprob])));
     logprobs.text_offset.push(at);
     at += text.length;
@@ -26,13 +26,19 @@ export function completionLogprobs(tokens: readonly OutputToken[], top: number, 
   return logprobs;
 }
 
+const mostLikely = ({ topLogprobs, topTexts }: OutputToken, top: number): readonly Told[] =>
+  (topLogprobs ?? topTexts ?? []).slice(0, top);
+
+/** A token by its id, by its text, or by both. */
+type Told = Partial<Pick<TokenLogprob, 'id' | 'bytes'>> & { logprob: number };
+
 /** An end token is no part of the answer. */
 const shown = (tokens: readonly OutputToken[]): (OutputToken & { logprob: number })[] =>
   tokens.filter(
     (token): token is OutputToken & { logprob: number } => token.logprob !== undefined && token.bytes?.length !== 0,
   );
 
-const named = (token: TokenLogprob): TopLogprob => ({
+const named = (token: Told): TopLogprob => ({
   token: textOf(token),
   logprob: token.logprob,
   bytes: token.bytes === undefined ? null : [...token.bytes],
@@ -41,6 +47,7 @@ const named = (token: TokenLogprob): TopLogprob => ({
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Control tokens have no text, so they are told by their ids, in vLLM's way. */
-function textOf({ id, bytes }: Pick<TokenLogprob, 'id' | 'bytes'>): string {
-  return bytes === undefined || bytes.length === 0 ? `token_id:${id}` : utf8.decode(bytes);
+function textOf({ id, bytes }: Omit<Told, 'logprob'>): string {
+  if (bytes !== undefined && (bytes.length > 0 || id === undefined)) return utf8.decode(bytes);
+  return `token_id:${id ?? 'unknown'}`;
 }

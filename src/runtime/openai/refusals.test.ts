@@ -62,6 +62,33 @@ describe('fetch', () => {
     expect((await engine.fetch(url, post(JSON.stringify({ messages })))).status).to.equal(503);
   });
 
+  it('fetch: an answer that is aborted without the caller is a 499, and in a stream an event that says so', async () => {
+    const { engine } = createFakeEngine({ nextToken: endless, completion: 'task' });
+    const abort = new DOMException('Cannot go on: the request was aborted', 'AbortError');
+    const face = withOpenAi({
+      info: engine.info,
+      metrics: engine.metrics,
+      countTokens: (input) => engine.countTokens(input),
+      [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+      async *generate(request, signal) {
+        let events = 0;
+        for await (const event of engine.generate(request, signal)) {
+          if (events++ === 3) throw abort;
+          yield event;
+        }
+      },
+    });
+    const whole = await face.fetch(url, post(JSON.stringify({ messages })));
+    expect(whole.status).to.equal(499);
+    const { error } = (await whole.json()) as ApiErrorBody;
+    expect(error).to.include({ type: 'request_aborted', code: 'request_aborted', param: null });
+    const streamed = await face.fetch(url, post(JSON.stringify({ messages, stream: true })));
+    expect(streamed.status).to.equal(200);
+    const last = (await streamed.text()).trimEnd().split('\n\n').at(-1)!;
+    expect(JSON.parse(last.slice('data: '.length))).to.deep.equal({ error });
+    await engine[Symbol.asyncDispose]();
+  });
+
   it('fetch: a stream whose reader goes away stops the engine', async () => {
     const { engine, backend } = createFakeEngine({ contextTokens: 4096, nextToken: endless, completion: 'task' });
     const { fetch } = withOpenAi(engine);

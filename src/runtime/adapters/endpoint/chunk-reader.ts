@@ -1,4 +1,5 @@
 import type { FinishReason, Usage } from '../../../shared/generation.ts';
+import { readLogprobs, type ServerLogprobs, type ToldToken } from './read-logprobs.ts';
 import { errorInStream } from './server-error.ts';
 
 /** What a chunk of a stream says; whatever it does not say is absent. */
@@ -8,6 +9,8 @@ export interface ChunkNews {
   ids?: readonly number[];
   /** Tokens of the answer so far, where the server tells it as it goes. */
   completionTokens?: number;
+  /** Of its tokens, where they were asked for. */
+  logprobs?: readonly ToldToken[];
 }
 
 interface Chunk {
@@ -28,6 +31,7 @@ interface Choice {
   stop_reason?: string | number | null;
   /** vLLM, with `return_token_ids`. */
   token_ids?: readonly number[] | null;
+  logprobs?: ServerLogprobs | null;
 }
 
 interface Delta {
@@ -69,8 +73,15 @@ export class ChunkReader {
     if (!choice) return { text: '', ...told };
     const text = this.#textOf(choice);
     const closing = this.#readFinish(choice);
-    const ids = choice.token_ids;
-    return { text: text + closing, ...(Array.isArray(ids) && { ids: ids as number[] }), ...told };
+    const logprobs = readLogprobs(choice.logprobs);
+    // llama.cpp tells ids with log-probabilities only.
+    const ids = choice.token_ids ?? idsOf(logprobs);
+    return {
+      text: text + closing,
+      ...(Array.isArray(ids) && { ids: ids as number[] }),
+      ...told,
+      ...(logprobs.length > 0 && { logprobs }),
+    };
   }
 
   #readUsage({ usage, timings }: Chunk): void {
@@ -115,6 +126,11 @@ export class ChunkReader {
     if (typeof stopReason === 'string') this.stopString = stopReason;
     return this.finishReason === 'stop' ? this.#enter('none') : '';
   }
+}
+
+function idsOf(tokens: readonly ToldToken[]): number[] | undefined {
+  const ids = tokens.flatMap(({ id }) => id ?? []);
+  return tokens.length > 0 && ids.length === tokens.length ? ids : undefined;
 }
 
 const sum = (a: number | undefined, b: number | undefined): number | undefined =>

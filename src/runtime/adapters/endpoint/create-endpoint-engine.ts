@@ -3,6 +3,7 @@ import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
 import type { EngineInfo, ModelInfo } from '../../../shared/info.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../../openai/create-openai.ts';
+import { MAX_TOP_LOGPROBS } from '../../backends/sampling/definition.ts';
 import { EndpointEngine } from './endpoint-engine.ts';
 import { send, sleepUntilAborted, type Fetch, type SendOptions } from './send.ts';
 import { describeServerModel, type Server, type ServerKind, type ServerModel } from './server-kind.ts';
@@ -70,8 +71,8 @@ export async function createEndpointEngine(options: EndpointOptions): Promise<En
       limits: {
         vocabSize: told.vocabSize ?? LARGEST_VOCABULARY,
         contextTokens: told.contextTokens ?? Infinity,
-        // The API tells texts of tokens, and no ids.
-        maxLogprobs: 0,
+        // The API tells texts of tokens; these servers tell ids beside them, without which there are no tokens to tell of.
+        maxLogprobs: server.kind === 'vllm' || server.kind === 'llama.cpp' ? MAX_TOP_LOGPROBS : 0,
         grammar: true,
       },
       sending,

@@ -89,6 +89,60 @@ describe('EndpointEngine', () => {
     expect(counts).to.deep.equal([2, 1]);
   });
 
+  it('logprobs: of vLLM by its ids, of llama.cpp with them, in chat and in text; refused where a server tells no ids', async () => {
+    const entry = (token: string, logprob: number, more: object = {}) => ({ token, logprob, ...more });
+    const bytes = [...new TextEncoder().encode('\u00e9')];
+    const content = [{ ...entry('\u00e9', -0.5, { bytes }), top_logprobs: [entry('\u00e9', -0.5), entry('x', -1)] }];
+    const chat = event({
+      choices: [{ index: 0, delta: { content: '\u00e9' }, token_ids: [7], logprobs: { content } }],
+    });
+    const vllm = scriptedServer([{ pieces: [chat, FINISHED, DONE] }], { owned_by: 'vllm' });
+    const [token] = (await answer(await engineOn(vllm), { ...request, logprobs: 2 })).tokens;
+    expect(token).to.include({ id: 7, logprob: -0.5 });
+    expect([...token!.bytes!]).to.deep.equal(bytes);
+    expect(token!.topTexts!.map(({ logprob }) => logprob)).to.deep.equal([-0.5, -1]);
+    expect(vllm.requests[0]!.body).to.include({ logprobs: true, top_logprobs: 2 });
+
+    const logprobs = { tokens: [' a'], token_logprobs: [-0.1], top_logprobs: [{ ' b': -2, ' a': -0.1 }] };
+    const text = event({ choices: [{ index: 0, text: ' a', token_ids: [3], logprobs, finish_reason: 'stop' }] });
+    const plain = scriptedServer([{ pieces: [text, DONE] }], { owned_by: 'vllm' });
+    const [word] = (await answer(await engineOn(plain), { prompt: 'hi', logprobs: 2 })).tokens;
+    expect(word!.topTexts!.map((top) => new TextDecoder().decode(top.bytes))).to.deep.equal([' a', ' b']);
+    expect(plain.requests[0]!.body['logprobs']).to.equal(2);
+
+    const withId = { content: [{ ...entry('hi', -0.2, { id: 42 }), top_logprobs: [entry('hi', -0.2, { id: 42 })] }] };
+    const llama = scriptedServer([{ pieces: [said('hi', { logprobs: withId }), FINISHED, DONE] }], {
+      owned_by: 'llamacpp',
+    });
+    const [known] = (await answer(await engineOn(llama), { ...request, logprobs: 1 })).tokens;
+    expect(known!.topLogprobs![0]).to.include({ id: 42, logprob: -0.2 });
+    expect(known!.id).to.equal(42);
+
+    const other = await rejection(answer(await engineOn(scriptedServer([])), { ...request, logprobs: 1 }));
+    expect(other.code).to.equal('unsupported');
+  });
+
+  it('logprobs, n: through the OpenAI face, each choice a request of its own', async () => {
+    const content = [{ token: 'hi', logprob: -0.5, top_logprobs: [{ token: 'hi', logprob: -0.5 }] }];
+    const chunk = event({ choices: [{ index: 0, delta: { content: 'hi' }, token_ids: [7], logprobs: { content } }] });
+    const reply = { pieces: [chunk, FINISHED, usage(3, 1), DONE] };
+    const server = scriptedServer([reply, { ...reply }], { owned_by: 'vllm' });
+    const engine = await createEndpointEngine({ baseURL: 'http://server/v1', model: 'm', fetch: server.fetch });
+    const asked = {
+      model: 'm',
+      messages: [{ role: 'user' as const, content: 'hi' }],
+      n: 2,
+      logprobs: true,
+      top_logprobs: 1,
+    };
+    const { choices } = await engine.chat.completions.create(asked);
+    expect(choices.map(({ message }) => message.content)).to.deep.equal(['hi', 'hi']);
+    for (const { logprobs } of choices)
+      expect(logprobs?.content[0]).to.deep.include({ token: 'hi', logprob: -0.5, bytes: [104, 105] });
+    expect(server.requests).to.have.length(2);
+    for (const { body } of server.requests) expect(body).not.to.have.property('n');
+  });
+
   it('usage: where the server tells none, it is named as unknown', async () => {
     const { text, end } = await answerTo([said('Hi'), FINISHED, DONE]);
     expect(text).to.equal('Hi');
@@ -146,6 +200,14 @@ describe('EndpointEngine', () => {
     expect((await rejection(read())).code).to.equal('network');
     expect(text).to.equal('Hi');
     expect(server.requests).to.have.length(1);
+  });
+
+  it('errors: a 401 says to give another key, a 429 without attempts left says to wait', async () => {
+    const failed = async (response: Response): Promise<Error> =>
+      rejection(answer(await engineOn(scriptedServer([response])), request));
+    expect((await failed(new Response('{}', { status: 401 }))).message).to.include('refuses the key');
+    const busy = new Response('', { status: 429, headers: { 'Retry-After': '7' } });
+    expect((await failed(busy)).message).to.include('too many requests');
   });
 
   it('errors: each status has its code', async () => {

@@ -93,7 +93,7 @@ export class EndpointRun {
     if (count === 0 && news.text === '') return; // a chunk with the role, or with the usage
     for (let token = 0; token < count; token++) this.#tokenTimesMs.push(nowMs);
     this.#stamp(news.text, nowMs);
-    const tokens = (news.ids ?? []).map((id): OutputToken => ({ id, atMs: nowMs }));
+    const tokens = (news.ids ?? []).map((id, index): OutputToken => ({ ...news.logprobs?.[index], id, atMs: nowMs }));
     const uncounted = tokens.length === 0 && count > 0 ? { tokenCount: count } : {};
     this.#queue.push({ type: 'delta', text: news.text, tokens, ...uncounted });
   }

@@ -28,7 +28,7 @@ export function requestBody(
   kind: ServerKind,
   seed: number | undefined,
 ): EndpointRequest {
-  const { input, maxTokens, stop, stopTokenIds, ignoreEos, grammar } = checked;
+  const { input, maxTokens, stop, stopTokenIds, ignoreEos, grammar, logprobs } = checked;
   const isChat = 'messages' in input;
   // OpenAI's newer models take the newer name only; the others know the older one.
   const lengthName = isChat && kind === 'openai' ? 'max_completion_tokens' : 'max_tokens';
@@ -41,6 +41,7 @@ export function requestBody(
     ...(seed !== undefined && { seed }),
     ...(maxTokens !== undefined && { [lengthName]: maxTokens }),
     ...(stop.length > 0 && { stop }),
+    ...(logprobs > 0 && (isChat ? { logprobs: true, top_logprobs: logprobs } : { logprobs })),
     ...(grammar && { response_format: formatOf(grammar) }),
     // What lets tokens be counted, chunk by chunk.
     ...(kind === 'vllm' && { return_token_ids: true }),
