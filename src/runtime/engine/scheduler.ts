@@ -169,18 +169,25 @@ export class Scheduler {
     this.#loop = undefined;
   }
 
-  /** Lets the next one in, if there is room. The others go on meanwhile, whatever it has to wait for. */
+  /** Lets those in that there is room for, one after another. The others go on meanwhile, whatever these have to wait for. */
   #admit(): void {
-    if (this.#admitting || this.#waiting.size === 0) return;
-    if (this.#isShort && this.#running.size > 0) return;
-    if (this.#running.size >= this.maxRunning && !this.#giveWay()) return;
-    const sequence = this.#waiting.peek()!;
+    if (this.#admitting) return;
+    const sequence = this.#nextIn();
+    if (!sequence) return;
     this.#waiting.delete(sequence);
     this.#admitting = sequence;
     void this.#start(sequence).finally(() => {
       this.#admitting = undefined;
       this.#poke();
+      // Where KV is short, what was given up may take a moment to be free: the loop asks again.
+      if (!this.#isShort) this.#admit();
     });
+  }
+
+  #nextIn(): Sequence | undefined {
+    if (this.#ended || (this.#isShort && this.#running.size > 0)) return undefined;
+    if (this.#running.size >= this.maxRunning && !this.#giveWay()) return undefined;
+    return this.#waiting.peek();
   }
 
   async #start(sequence: Sequence): Promise<void> {
@@ -267,6 +274,8 @@ export class Scheduler {
   #giveSteps(): void {
     const { runAhead } = this.#backend.info.capabilities;
     while (!this.#ended && this.#flights.length < runAhead) {
+      // Whoever is about to join is not to wait for more steps than one.
+      if (this.#admitting && this.#flights.length > 0) return;
       const hasWaiters = this.#running.size > 1 && [...this.#running].some(({ needsResults }) => needsResults);
       if (hasWaiters && this.#flights.length >= RUN_AHEAD_WITH_WAITERS) return;
       const entries = this.#planStep();
@@ -277,7 +286,9 @@ export class Scheduler {
 
   #planStep(): StepEntry[] {
     const { maxBatch, maxStepTokens } = this.#backend.info.capabilities;
-    const budget = { rows: maxBatch, tokens: maxStepTokens, promptTokens: this.#pace.chunkTokens() };
+    const decodeRows = [...this.#running].filter(({ isPrefilling }) => !isPrefilling).length;
+    const promptTokens = this.#pace.chunkTokens(decodeRows, this.#running.size - decodeRows);
+    const budget = { rows: maxBatch, tokens: maxStepTokens, promptTokens };
     let mayPreempt = true;
     return this.#planner.plan(this.#running, budget, (sequence, tokens) => {
       if (this.#takeRoom(sequence, tokens, mayPreempt)) return true;
