@@ -10,6 +10,7 @@ import {
 import type { TgDashboard } from '../src/ui/dashboard/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
+import { modelNumber } from '../src/shared/model-number.ts';
 import { wireTheme } from './theme.ts';
 
 /** What headless callers use. */
@@ -124,10 +125,11 @@ function wireModels(onModel: (model: string) => void): TgModels | null {
 }
 
 function describeModel({ model, worker }: EngineInfo): string {
+  const [parameters, weightBytes] = [modelNumber(model, 'parameters'), modelNumber(model, 'weightBytes')];
   const facts = [
-    `${model.id} ${model.quantization}`,
-    `${formatParameters(model.parameters)} parameters`,
-    formatBytes(model.weightBytes),
+    model.unknown?.includes('quantization') ? model.id : `${model.id} ${model.quantization}`,
+    ...(parameters === undefined ? [] : [`${formatParameters(parameters)} parameters`]),
+    ...(weightBytes === undefined ? [] : [formatBytes(weightBytes)]),
     worker ? 'in a worker' : 'in the page',
   ];
   return facts.join(' · ');

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { tsImport } from 'tsx/esm/api';
 import { launchBrowser, launchProfile, openPage, openPageIn } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
-import { ENGINES, checkEngine } from './engines.mjs';
+import { BENCH_ENGINES, checkEngine } from './engines.mjs';
 import { resolveModelArgument } from './model-argument.mjs';
 import { progressBar } from './progress-bar.mjs';
 import { SCENARIOS, checkScenario } from './scenarios.mjs';
@@ -62,7 +62,7 @@ async function list() {
   const { WORKLOADS } = await tsImport('../src/runtime/bench/setup/presets.ts', import.meta.url);
   const workloads = Object.entries(WORKLOADS).map(([name, { about }]) => `${name} (${about})`);
   for (const [what, names] of Object.entries({
-    engines: ENGINES.join(', '),
+    engines: BENCH_ENGINES.join(', '),
     models: MODELS.join('; '),
     workloads: workloads.join('; '),
     scenarios: SCENARIOS.join(', '),
@@ -83,7 +83,10 @@ async function readOptions() {
     ...[setup['prompt-tokens'], setup['output-tokens']].map((text) => /^file:(.*)/.exec(text ?? '')?.[1]),
   ];
   const asked = readSetup(setup, Object.fromEntries(files.flatMap((path) => (path ? [[path, readFile(path)]] : []))));
-  for (const engine of asked.engines) checkEngine(engine);
+  for (const engine of asked.engines) checkEngine(engine, BENCH_ENGINES);
+  // From the environment, so that it is in no history and in no report.
+  const apiKey = process.env.TOKENGLASS_ENDPOINT_KEY;
+  if (asked.endpoint && apiKey) asked.endpoint.apiKey = apiKey;
   return {
     asked,
     assertSlo: options.assert === undefined ? undefined : parseSlo(options.assert),
@@ -126,7 +129,9 @@ async function bench() {
   const profile = scenario && (await launchProfile({ handleSIGINT: false }));
   const browser = profile ? undefined : await launchBrowser({ handleSIGINT: false });
   try {
-    const { page } = profile ? await openPageIn(profile.context, server.url) : await openPage(browser, server.url);
+    const { page } = profile
+      ? await openPageIn(profile.context, server.url, reachesOut(asked))
+      : await openPage(browser, server.url, { reachesOut: reachesOut(asked) });
     const bar = progressBar();
     onInterrupt(() => page.evaluate(() => window.tokenglassCancel()));
     await page.exposeFunction('onBenchProgress', (progress, of) => bar.show(progress, of));
@@ -166,6 +171,11 @@ async function runScenario(page, scenario) {
     ({ state } = result.reload);
     await page.reload();
   }
+}
+
+/** True for what lies elsewhere: a server, web-llm's models, a model that is named by its URL. */
+function reachesOut({ engines, model }) {
+  return engines.includes('endpoint') || engines.includes('web-llm') || /^https?:/.test(model);
 }
 
 /** Ctrl+C ends the run and keeps what was measured; a second one ends everything. */

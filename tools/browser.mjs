@@ -39,18 +39,22 @@ export async function launchProfile(options) {
   return { context, close };
 }
 
-/** A page whose errors are not lost, and which may reach nothing but its own server. */
-export async function openPage(browser, origin, options = {}) {
-  return openPageIn(await browser.newContext(options), origin);
+/**
+ * A page whose errors are not lost, and which may reach nothing but its own server. With `reachesOut` it may reach everything, and nothing
+ * looks at its requests: what is measured is not delayed.
+ */
+export async function openPage(browser, origin, { reachesOut = false, ...options } = {}) {
+  return openPageIn(await browser.newContext(options), origin, reachesOut);
 }
 
 /** As {@link openPage}, in a context that is there. */
-export async function openPageIn(context, origin) {
+export async function openPageIn(context, origin, reachesOut = false) {
   const outside = [];
-  await context.route(
-    (url) => !url.href.startsWith(origin) && !/^(blob|data):/.test(url.href),
-    (route) => (outside.push(route.request().url()), route.abort()),
-  );
+  if (!reachesOut)
+    await context.route(
+      (url) => !url.href.startsWith(origin) && !/^(blob|data):/.test(url.href),
+      (route) => (outside.push(route.request().url()), route.abort()),
+    );
   const page = await context.newPage();
   page.on('pageerror', (error) => console.error(`page error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && console.error(`page: ${message.text()}`));

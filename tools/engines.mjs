@@ -1,8 +1,11 @@
 // Names that `--engine` takes.
 export const ENGINES = ['auto', 'webgpu', 'onnx-webgpu', 'onnx-wasm'];
 
+/** Those that bring a model of their own: only a benchmark can name them. */
+export const BENCH_ENGINES = [...ENGINES, 'web-llm', 'endpoint'];
+
 /** @throws Error in a sentence for a name that is no engine */
-export function checkEngine(name) {
-  if (ENGINES.includes(name)) return name;
-  throw new Error(`Cannot run "${name}": it is no engine here; take one of ${ENGINES.join(', ')}`);
+export function checkEngine(name, engines = ENGINES) {
+  if (engines.includes(name)) return name;
+  throw new Error(`Cannot run "${name}": it is no engine here; take one of ${engines.join(', ')}`);
 }

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
 /** Chunks of these packages are loaded only by the engines that use them, which pay for them. */
-const LAZY = /onnx/;
+const LAZY = /onnx|web-llm/;
 
 /** Budgets in kB (1000 bytes) of gzip. `parts` says which dynamic imports are counted in. */
 const ENTRIES = [
@@ -35,7 +35,11 @@ async function measure({ input, withDynamic = false }) {
       minify: true,
       modulePreload: false,
       assetsInlineLimit: 0,
-      rolldownOptions: { input, preserveEntrySignatures: 'strict', external: [/onnxruntime-web/, /web-xgrammar/] },
+      rolldownOptions: {
+        input,
+        preserveEntrySignatures: 'strict',
+        external: [/onnxruntime-web/, /web-xgrammar/, /@mlc-ai\/web-llm/],
+      },
     },
   });
   const chunks = new Map(result.output.filter(({ type }) => type === 'chunk').map((chunk) => [chunk.fileName, chunk]));

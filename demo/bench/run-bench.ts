@@ -1,4 +1,5 @@
 import {
+  createEndpointEngine,
   createEngine,
   type CreateEngineOptions,
   type Engine,
@@ -16,6 +17,10 @@ export interface BenchOptions extends Experiment {
   /** As `--engine` has them. */
   engines: readonly string[];
   model: string;
+  /** The server of the engine `endpoint`; the key is for this run, and in no report. */
+  endpoint?: { baseURL: string; model: string; apiKey?: string };
+  /** What the engine `web-llm` runs. */
+  webLlmModel?: string;
   /** Counts WebGPU calls; the engines then run in the page, where they can be counted. @default false */
   gpuCalls?: boolean;
   /** The command line or address that repeats this. */
@@ -34,7 +39,7 @@ export async function runBench(options: BenchOptions, hooks: BenchHooks = {}): P
   const engines: Engine[] = [];
   try {
     await awake.hold();
-    for (const engine of options.engines) engines.push(await load(options.model, engine, !counter, hooks));
+    for (const engine of options.engines) engines.push(await load(options, engine, !counter, hooks));
     const watch = (): (() => ReturnType<ReturnType<typeof watchPage>>) => watchPage(awake);
     const { runs, ...found } = await runExperiment(engines, options, { ...hooks, watch });
     const counted =
@@ -47,9 +52,19 @@ export async function runBench(options: BenchOptions, hooks: BenchHooks = {}): P
   }
 }
 
-function load(model: string, engine: string, worker: boolean, { signal, onLoad }: BenchHooks): Promise<Engine> {
+function load(
+  { model, endpoint, webLlmModel }: BenchOptions,
+  engine: string,
+  worker: boolean,
+  { signal, onLoad }: BenchHooks,
+): Promise<Engine> {
+  if (engine === 'endpoint') {
+    if (!endpoint) throw new RangeError('Cannot run the engine endpoint: there is no server; give its URL and model');
+    // A request that is sent again would be measured as one.
+    return createEndpointEngine({ ...endpoint, maxRetries: 0, ...(signal && { signal }) });
+  }
   const options: CreateEngineOptions = {
-    model,
+    model: engine === 'web-llm' ? (webLlmModel ?? model) : model,
     engine: engine as EngineName,
     worker,
     // In memory only: what a person's own chats have stored is neither found nor cleared.

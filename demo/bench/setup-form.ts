@@ -7,6 +7,8 @@ const ENGINES = [
   ['webgpu', 'WebGPU'],
   ['onnx-webgpu', 'ONNX on GPU'],
   ['onnx-wasm', 'ONNX on CPU'],
+  ['web-llm', 'WebLLM'],
+  ['endpoint', 'A server'],
 ] as const;
 
 const ARRIVALS = [
@@ -120,6 +122,15 @@ export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions
         )}
       </div>
       ${text('model', 'Model', 'tutor', 'built in, URL or hf:owner/name')}
+      ${engines.includes('web-llm') ? text('web-llm-model', 'Model of WebLLM', 'needed', 'of its catalog') : nothing}
+      ${
+        engines.includes('endpoint')
+          ? [
+              text('endpoint', 'Server', 'http://localhost:8000/v1', 'URL'),
+              text('endpoint-model', 'Its model', 'needed'),
+            ]
+          : nothing
+      }
       ${select(
         'workload',
         'Workload',

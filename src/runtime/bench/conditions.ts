@@ -2,6 +2,9 @@ import type { Engine } from '../engine/engine.ts';
 import type { Workload } from './load/workload.ts';
 import type { Conditions } from './report.ts';
 
+/** What a report declares of a model, and a server may keep to itself. */
+const DECLARED = ['architecture', 'quantization', 'parameters', 'weightBytes', 'kvBytesPerToken'] as const;
+
 /** What is declared of a run: of the engine by itself, of the workload as it was asked for, and what only the run shows. */
 export function conditionsOf(
   { info, prefixCache }: Engine,
@@ -9,18 +12,30 @@ export function conditionsOf(
   { mostUnderWay, flushed }: { mostUnderWay: number; flushed: boolean },
 ): Conditions {
   const { id, architecture, quantization, parameters, weightBytes, kvBytesPerToken } = info.model;
+  const unknown = DECLARED.filter((name) => info.model.unknown?.includes(name));
   const { arrivals } = workload;
+  const concurrency = arrivals.process === 'closed-loop' ? arrivals.users : mostUnderWay;
   return {
-    model: { id, architecture, quantization, parameters, weightBytes, kvBytesPerToken },
+    model: {
+      id,
+      architecture,
+      quantization,
+      parameters,
+      weightBytes,
+      kvBytesPerToken,
+      ...(unknown.length > 0 && { unknown }),
+    },
     engine: {
       name: info.engine,
       version: info.version,
       reason: info.reason,
       worker: info.worker,
       ...(info.threads !== undefined && { threads: info.threads }),
+      ...(info.scheduling && { policy: info.scheduling.policy }),
     },
     ...(info.adapter && { adapter: info.adapter }),
-    batch: 1, // engines take one request at a time
+    // An engine that schedules elsewhere does not say how it batches.
+    batch: Math.max(1, Math.min(info.scheduling?.maxBatch ?? 1, concurrency)),
     workload: workload.name ?? 'custom',
     promptLength: workload.promptLength,
     outputLength: workload.outputLength,
@@ -28,7 +43,7 @@ export function conditionsOf(
     turns: workload.turns,
     arrivals,
     stop: workload.stop,
-    concurrency: arrivals.process === 'closed-loop' ? arrivals.users : mostUnderWay,
+    concurrency,
     warmUpRequests: workload.warmUpRequests,
     coolDownMs: workload.coolDownMs,
     seed: workload.seed,

@@ -16,7 +16,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (sample: Run['samples'][n
   ['queue_ms', ({ ttftParts }) => ttftParts?.queueMs],
   ['prompt_tokens', ({ promptTokens }) => promptTokens],
   ['cached_tokens', ({ cachedTokens }) => cachedTokens],
-  ['output_tokens', ({ outputTokens }) => outputTokens],
+  ['output_tokens', ({ outputTokens, text }) => (outputTokens === 0 && text !== '' ? undefined : outputTokens)],
   ['finish_reason', ({ finishReason }) => finishReason],
   ['ttft_ms', ({ ttftMs }) => ttftMs],
   ['tpot_ms', ({ tpotMs }) => tpotMs],

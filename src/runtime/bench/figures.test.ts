@@ -35,6 +35,14 @@ describe('computeFigures', () => {
     expect(figures.itlMs).to.deep.include({ n: 3, p50: 20, max: 30 });
   });
 
+  it('computeFigures: tokens that were counted and not timed make a rate and no peak; uncounted ones make none', () => {
+    const untimed = (outputTokens: number): Sample => sample({ outputTokens, tokenTimesMs: [], itlMs: [], text: 'hi' });
+    const counted = figuresOf([untimed(3), untimed(7)], 1000, SLO);
+    expect(counted.systemTokensPerSecond).to.equal(10);
+    expect(counted).not.to.have.property('peakSystemTokensPerSecond');
+    expect(figuresOf([untimed(3), untimed(0)], 1000, SLO)).not.to.have.property('systemTokensPerSecond');
+  });
+
   it('computeFigures: a hidden sample counts as work of the machine, not in percentiles', () => {
     const figures = figuresOf([sample(), sample({ hidden: true, ttftMs: 9000 })], 1000, SLO);
     expect(figures.ttftMs).to.deep.include({ n: 1, max: 200 });

@@ -68,6 +68,12 @@ function goodput({ samples, failed, durationMs, slo }: MeasuredPart): Goodput {
 
 function systemRates({ samples, coolDown = [], fromMs, durationMs }: MeasuredPart): Partial<Figures> {
   if (durationMs <= 0) return {};
+  // A server may tell the tokens of a whole answer, and not when each came; or not even that.
+  if (samples.some(isUntimed)) {
+    const isCounted = samples.every(({ outputTokens, text }) => outputTokens > 0 || text === '');
+    const tokens = sum(samples, ({ outputTokens }) => outputTokens);
+    return isCounted ? { systemTokensPerSecond: (tokens / durationMs) * 1000 } : {};
+  }
   // Sums of floating-point times: a token at the very end must not fall out by rounding.
   const endMs = fromMs + durationMs + 1e-6;
   const times = [...samples, ...coolDown]
@@ -83,6 +89,8 @@ function systemRates({ samples, coolDown = [], fromMs, durationMs }: MeasuredPar
     peakWindowMs: PEAK_WINDOW_MS,
   };
 }
+
+const isUntimed = ({ tokenTimesMs, text }: Sample): boolean => tokenTimesMs.length === 0 && text !== '';
 
 /** Most of the sorted times within any window of that width. */
 function mostWithin(times: readonly number[], windowMs: number): number {

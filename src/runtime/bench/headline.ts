@@ -56,12 +56,24 @@ export function headlineOf(
   };
 }
 
-function ranOn(
-  { model, engine, adapter }: Run['conditions'],
-  { browser, os, cpuThreads }: Report['environment'],
-): string {
-  const machine = adapter ? describeAdapter(adapter) : `CPU, ${engine.threads ?? 1} of ${cpuThreads} threads`;
-  return `${model.id} ${model.quantization} (${(model.weightBytes / 1e6).toFixed(1)} MB) on ${engine.name} ${engine.version}; ${machine}; ${browser}, ${os}`;
+function ranOn(conditions: Run['conditions'], { browser, os, cpuThreads }: Report['environment']): string {
+  const { model, engine } = conditions;
+  return `${describeModel(model)} on ${engine.name} ${engine.version}; ${describeMachine(conditions, cpuThreads)}; ${browser}, ${os}`;
+}
+
+/** Name, precision and size, as far as they are known. */
+export function describeModel({ id, quantization, weightBytes, unknown = [] }: Run['conditions']['model']): string {
+  const precision = unknown.includes('quantization') ? 'of unknown precision' : quantization;
+  const size = unknown.includes('weightBytes') ? 'size unknown' : `${(weightBytes / 1e6).toFixed(1)} MB`;
+  return `${id} ${precision} (${size})`;
+}
+
+/** What computes. @param of CPU threads that there are; left out if absent */
+export function describeMachine({ adapter, engine }: Run['conditions'], of?: number): string {
+  if (adapter) return describeAdapter(adapter);
+  if (engine.name === 'endpoint') return 'a server, not this device';
+  if (engine.threads === undefined && engine.name === 'web-llm') return 'a GPU that is not known';
+  return `CPU, ${engine.threads ?? 1}${of === undefined ? '' : ` of ${of}`} threads`;
 }
 
 export function describeAdapter(adapter: NonNullable<Run['conditions']['adapter']>): string {

@@ -65,15 +65,22 @@ const SLO = object({ name: named }, { ttftMs: atLeast0, tpotMs: atLeast0, itlP95
 const CONDITIONS: Schema = {
   ...object(
     {
-      model: object({
-        id: named,
-        architecture: text,
-        quantization: named,
-        parameters: atLeast0,
-        weightBytes: { type: 'number', exclusiveMinimum: 0 },
-        kvBytesPerToken: atLeast0,
-      }),
-      engine: object({ name: named, version: named, reason: text, worker: yesOrNo }, { threads: count }),
+      model: {
+        description:
+          'What an engine has no way to know of its model is named in `unknown`; only then weightBytes may be 0.',
+        ...object(
+          {
+            id: named,
+            architecture: text,
+            quantization: named,
+            parameters: atLeast0,
+            weightBytes: atLeast0,
+            kvBytesPerToken: atLeast0,
+          },
+          { unknown: { type: 'array', items: named } },
+        ),
+      },
+      engine: object({ name: named, version: named, reason: text, worker: yesOrNo }, { threads: count, policy: named }),
       batch: { type: 'integer', minimum: 1 },
       workload: named,
       promptLength: ref('length'),

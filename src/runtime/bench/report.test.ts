@@ -109,6 +109,20 @@ describe('reportTable, reportMarkdown, reportCsv', () => {
       expect(markdown).to.include(part);
   });
 
+  it('reportTable: what a server does not tell of its model is said to be unknown, and is no 0', async () => {
+    const report = await reportOf();
+    const [run] = report.runs;
+    const { adapter: _, ...conditions } = run!.conditions;
+    const model = { ...conditions.model, parameters: 0, weightBytes: 0, unknown: ['quantization', 'weightBytes'] };
+    const engine = { ...conditions.engine, name: 'endpoint' };
+    const told = { ...report, runs: [{ ...run!, conditions: { ...conditions, model, engine } }] };
+    for (const text of [reportTable(told), reportMarkdown(told)]) {
+      expect(text).to.include('size unknown').and.to.include('a server, not this device');
+      expect(text).not.to.include('0.0 MB');
+    }
+    expect(() => loadReport(JSON.stringify(told))).not.to.throw();
+  });
+
   it('reportTable: says no mean, and n beside every percentile', async () => {
     const table = reportTable(await reportOf());
     expect(table).not.to.match(/\b(mean|average|avg)\b/i);

@@ -17,6 +17,8 @@ export interface Conditions {
     parameters: number;
     weightBytes: number;
     kvBytesPerToken: number;
+    /** Those of the above that the engine has no way to know (a server does not tell its weights); numbers are 0 then. Absent: all are known. */
+    unknown?: readonly string[];
   };
   engine: {
     name: string;

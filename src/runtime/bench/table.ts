@@ -1,7 +1,7 @@
 import type { Summary } from '../metrics/summary.ts';
 import { comparabilityOfRuns } from './comparable.ts';
 import type { Comparison } from './compare.ts';
-import { describeAdapter, formatNumber, headlineOf, headlineText } from './headline.ts';
+import { describeMachine, describeModel, formatNumber, headlineOf, headlineText } from './headline.ts';
 import { describeArrivals } from './load/arrivals.ts';
 import { noteSentences } from './notes.ts';
 import { describeLengths } from './load/lengths.ts';
@@ -21,15 +21,8 @@ const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 /** What a row of the table says of a run; one column per run. */
 const ROWS: readonly (readonly [name: string, cell: (run: Run) => string])[] = [
   ['engine', ({ conditions: { engine } }) => `${engine.name} ${engine.version}`],
-  [
-    'model',
-    ({ conditions: { model } }) => `${model.id} ${model.quantization}, ${(model.weightBytes / 1e6).toFixed(1)} MB`,
-  ],
-  [
-    'adapter',
-    ({ conditions: { adapter, engine } }) =>
-      adapter ? describeAdapter(adapter) : `CPU, ${engine.threads ?? 1} threads`,
-  ],
+  ['model', ({ conditions: { model } }) => describeModel(model)],
+  ['adapter', ({ conditions }) => describeMachine(conditions)],
   [
     'prompt / output tokens',
     ({ conditions: c }) => `${describeLengths(c.promptLength)} / ${describeLengths(c.outputLength)}`,

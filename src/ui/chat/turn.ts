@@ -78,10 +78,15 @@ function renderReceipt(trace: RequestTrace) {
     { name: 'average', ...formatMsPerToken(tpot(trace)) },
     { name: '', ...formatRate(decodeRate(trace)) },
   ].filter(({ value }) => value !== ABSENT);
+  const { completionTokens, unknown } = trace.usage;
   return html`
     <span class="receipt">
       ${figures.map(({ name, value, unit }) => html`<span class="figure">${name} <b>${value}</b> ${unit}</span>`)}
-      <span class="figure"><b>${formatCount(trace.usage.completionTokens)}</b> tokens</span>
+      ${
+        unknown?.includes('completionTokens')
+          ? nothing
+          : html`<span class="figure"><b>${formatCount(completionTokens)}</b> tokens</span>`
+      }
     </span>
   `;
 }

@@ -1,5 +1,6 @@
 import type { OutputToken } from '../../shared/generation.ts';
-import type { EngineInfo } from '../../shared/info.ts';
+import type { EngineInfo, ModelInfo } from '../../shared/info.ts';
+import { modelNumber } from '../../shared/model-number.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { EngineEvents } from '../../runtime/engine/engine.ts';
 import { diagnose, type Diagnosis } from '../../runtime/metrics/diagnosis.ts';
@@ -21,6 +22,9 @@ const DIAGNOSED = { decode: 64, prefill: 8 } as const;
 const CONTEXT_STEPS = 1024;
 /** Gaps of the session that are kept for their distribution. */
 const SESSION_GAPS = 4096;
+
+const hasKnownSize = (model: ModelInfo): boolean =>
+  (['parameters', 'weightBytes', 'kvBytesPerToken'] as const).every((name) => modelNumber(model, name) !== undefined);
 
 export const deviceOf = (info: EngineInfo): StepDevice => (info.threads === undefined ? 'gpu' : 'cpu');
 
@@ -160,7 +164,8 @@ export class DashboardModel {
     return diagnose(this.log.latestSteps(kind, DIAGNOSED[kind]), kind, {
       device: deviceOf(info),
       peaks,
-      model: info.model,
+      // Bytes and FLOP are estimated from it: of a size that is not known there is nothing to estimate.
+      ...(hasKnownSize(info.model) && { model: info.model }),
     });
   }
 

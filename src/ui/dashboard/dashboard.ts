@@ -1,4 +1,6 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import type { ModelInfo } from '../../shared/info.ts';
+import { modelNumber } from '../../shared/model-number.ts';
 import type { StepTrace } from '../../shared/trace.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
 import type { Diagnosis } from '../../runtime/metrics/diagnosis.ts';
@@ -178,7 +180,7 @@ export class TgDashboard extends LitElement {
         prefillTokensPerSecond: this.#model.prefillTokensPerSecond,
         promptTokens,
         cachedTokens,
-        memoryBytes: info && info.model.weightBytes + (used ?? 0) * info.model.kvBytesPerToken,
+        memoryBytes: info && memoryBytesOf(info.model, used ?? 0),
       },
       ticks: this.#model.ticks(info),
     };
@@ -306,9 +308,12 @@ export class TgDashboard extends LitElement {
   #renderContext() {
     const { bytesPerSecond } = this.#peaks;
     const model = this.engine?.info.model;
+    const [weightBytes, kvBytesPerToken] = model
+      ? [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')]
+      : [];
     const floor =
-      model && bytesPerSecond !== undefined
-        ? { weightBytes: model.weightBytes, kvBytesPerToken: model.kvBytesPerToken, bytesPerSecond }
+      weightBytes !== undefined && kvBytesPerToken !== undefined && bytesPerSecond !== undefined
+        ? { weightBytes, kvBytesPerToken, bytesPerSecond }
         : undefined;
     return html`
       <section part="section">
@@ -321,9 +326,9 @@ export class TgDashboard extends LitElement {
   #renderMemory() {
     const model = this.engine?.info.model;
     const use = model && {
-      weightBytes: model.weightBytes,
-      kvBytesPerToken: model.kvBytesPerToken,
-      contextTokens: model.contextTokens,
+      weightBytes: modelNumber(model, 'weightBytes'),
+      kvBytesPerToken: modelNumber(model, 'kvBytesPerToken'),
+      contextTokens: modelNumber(model, 'contextTokens'),
       usedTokens: this.deep.usedTokens,
     };
     return html`
@@ -341,7 +346,7 @@ export class TgDashboard extends LitElement {
         <h3>What if</h3>
         <tg-what-if
           .measured=${{ ttftMs: stats.ttftMs, itlMs: stats.msPerToken, prefillTokensPerSecond: stats.prefillTokensPerSecond, promptTokens: stats.promptTokens }}
-          .model=${this.engine?.info.model}
+          .model=${subjectOf(this.engine?.info.model)}
         ></tg-what-if>
       </section>
     `;
@@ -367,6 +372,17 @@ export class TgDashboard extends LitElement {
       <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>
     `;
   }
+}
+
+function memoryBytesOf(model: ModelInfo, usedTokens: number): number | undefined {
+  const [weightBytes, kvBytes] = [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')];
+  return weightBytes === undefined || kvBytes === undefined ? undefined : weightBytes + usedTokens * kvBytes;
+}
+
+/** The model, where it is known well enough to be put on other hardware. */
+function subjectOf(model: ModelInfo | undefined): ModelInfo | undefined {
+  const needed = ['parameters', 'layers', 'hiddenSize', 'kvBytesPerToken'] as const;
+  return model && needed.every((name) => modelNumber(model, name) !== undefined) ? model : undefined;
 }
 
 /** What was measured, with the spread: a number without it says less than it seems to. */

@@ -28,6 +28,15 @@ describe('TgMemory', () => {
     expect(element.renderRoot.querySelectorAll('dd.figure')[1]?.textContent).to.equal(ABSENT);
   });
 
+  it('TgMemory: what the engine does not know of its model is a dash, never a 0', async () => {
+    const element = new TgMemory();
+    element.use = { weightBytes: undefined, kvBytesPerToken: undefined, contextTokens: undefined, usedTokens: 12 };
+    await mount(element);
+    const figures = [...element.renderRoot.querySelectorAll('dd.figure')].map(({ textContent }) => textContent);
+    expect(figures).to.deep.equal([ABSENT, ABSENT, ABSENT]);
+    expect(element.renderRoot.textContent).not.to.match(/\b(?:0|NaN)\b/);
+  });
+
   it('TgMemory: axe finds nothing serious', async () => {
     const element = new TgMemory();
     element.use = { ...USE, usedTokens: 500 };

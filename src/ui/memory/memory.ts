@@ -6,10 +6,11 @@ import { memoryStyles } from './memory.styles.ts';
 
 /** Sizes of a model on its device, and how full its context is. */
 export interface MemoryUse {
-  weightBytes: number;
-  kvBytesPerToken: number;
+  /** Absent where the engine does not know it; likewise below. */
+  weightBytes: number | undefined;
+  kvBytesPerToken: number | undefined;
   /** Most tokens that the context can hold. */
-  contextTokens: number;
+  contextTokens: number | undefined;
   /** Tokens with KV now; absent before the first answer. */
   usedTokens?: number | undefined;
 }
@@ -31,12 +32,13 @@ export class TgMemory extends LitElement {
     const { use } = this;
     if (!use) return html`<p class="none">No model is loaded yet.</p>`;
     const { weightBytes, kvBytesPerToken, contextTokens, usedTokens } = use;
-    const kvBytes = usedTokens === undefined ? undefined : usedTokens * kvBytesPerToken;
-    const fullBytes = contextTokens * kvBytesPerToken;
-    const freeBytes = Math.max(0, fullBytes - (kvBytes ?? 0));
+    const kvBytes = product(usedTokens, kvBytesPerToken);
+    const fullBytes = product(contextTokens, kvBytesPerToken);
+    const freeBytes = Math.max(0, (fullBytes ?? 0) - (kvBytes ?? 0));
+    const used = usedTokens === undefined || !contextTokens ? undefined : usedTokens / contextTokens;
     return html`
       <div class="bar" part="bar" aria-hidden="true">
-        <i class="weights" style="flex-grow: ${weightBytes}"></i>
+        <i class="weights" style="flex-grow: ${weightBytes ?? 0}"></i>
         <i class="kv" style="flex-grow: ${kvBytes ?? 0}"></i>
         <i class="room" style="flex-grow: ${freeBytes}"></i>
       </div>
@@ -54,15 +56,15 @@ export class TgMemory extends LitElement {
         <div>
           <dt><i class="room" aria-hidden="true"></i>KV of a full context</dt>
           <dd class="figure">${formatBytes(fullBytes)}</dd>
-          <dd class="note">
-            ${formatCount(contextTokens)} tokens,
-            ${formatShare(usedTokens === undefined ? undefined : usedTokens / contextTokens).value} % in use
-          </dd>
+          <dd class="note">${formatCount(contextTokens)} tokens, ${formatShare(used).value} % in use</dd>
         </div>
       </dl>
     `;
   }
 }
+
+const product = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? undefined : a * b;
 
 declare global {
   interface HTMLElementTagNameMap {

@@ -89,7 +89,9 @@ export class LiveFiguresModel {
   onStart(start: { requestId: string; promptTokens: number; cachedTokens: number }): void {
     this.#phase = LivePhase.prefill;
     this.#pageRequestId = start.requestId;
-    this.#prompt = { promptTokens: start.promptTokens, cachedTokens: start.cachedTokens };
+    const { promptTokens, cachedTokens } = start;
+    // No prompt has no tokens: a server has not told them yet.
+    if (promptTokens > 0) this.#prompt = { promptTokens, cachedTokens };
   }
 
   onFirstText(ttftMs: number): void {
@@ -152,7 +154,8 @@ export class LiveFiguresModel {
   /** The trace has the times of tokens themselves, which take the place of those of steps. */
   #replay(trace: RequestTrace): void {
     this.#begin(LivePhase.done);
-    this.#prompt = { promptTokens: trace.usage.promptTokens, cachedTokens: trace.usage.cachedTokens };
+    const { promptTokens, cachedTokens, unknown } = trace.usage;
+    if (!unknown?.includes('promptTokens')) this.#prompt = { promptTokens, cachedTokens };
     for (const atMs of trace.tokenTimesMs) this.#token(atMs);
   }
 

@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
-import type { AdapterInfo, EngineInfo } from '../../shared/info.ts';
+import type { AdapterInfo, EngineInfo, ModelInfo } from '../../shared/info.ts';
+import { modelNumber } from '../../shared/model-number.ts';
 import { feelOf, ITL_FEEL, TTFT_FEEL } from '../../runtime/metrics/feel.ts';
 import {
   ABSENT,
@@ -109,16 +110,33 @@ function renderEngine(info: EngineInfo) {
         <dt>Device</dt>
         <dd>${deviceWords(info)}</dd>
         <dt>Model</dt>
-        <dd>${model.id} ${model.quantization}, ${formatParameters(model.parameters)} parameters</dd>
+        <dd>${modelWords(model)}</dd>
         <dt>Weights</dt>
-        <dd>${formatBytes(model.weightBytes)}; KV ${formatBytes(model.kvBytesPerToken)} a token</dd>
+        <dd>${weightWords(model)}</dd>
       </dl>
     </section>
   `;
 }
 
-function deviceWords({ adapter, threads }: EngineInfo): string {
+function modelWords(model: ModelInfo): string {
+  const parameters = modelNumber(model, 'parameters');
+  const name = model.unknown?.includes('quantization') ? model.id : `${model.id} ${model.quantization}`;
+  return parameters === undefined ? name : `${name}, ${formatParameters(parameters)} parameters`;
+}
+
+function weightWords(model: ModelInfo): string {
+  const [weights, kv] = [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')];
+  const words = [
+    ...(weights === undefined ? [] : [formatBytes(weights)]),
+    ...(kv === undefined ? [] : [`KV ${formatBytes(kv)} a token`]),
+  ];
+  return words.join('; ') || 'not known to this engine';
+}
+
+function deviceWords({ engine, adapter, threads }: EngineInfo): string {
   if (adapter) return adapterWords(adapter);
+  if (engine === 'endpoint') return 'a server';
+  if (engine === 'web-llm') return 'GPU';
   if (threads === undefined) return 'CPU';
   return `CPU, ${threads} ${threads === 1 ? 'thread' : 'threads'}`;
 }

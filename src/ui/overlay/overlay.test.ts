@@ -4,11 +4,11 @@ import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
 import { inBothSchemes, inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
 import { Gate } from '../testing/gate.ts';
-import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
+import { ScriptedEngine, scriptedInfo, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import { TgOverlay } from './overlay.ts';
 
-async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {}, withChat = true) {
-  const engine = new ScriptedEngine(() => answer);
+async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {}, withChat = true, info = scriptedInfo) {
+  const engine = new ScriptedEngine(() => answer, info);
   const overlay = new TgOverlay();
   const chat = new TgChat();
   chat.engine = engine;
@@ -52,6 +52,17 @@ describe('TgOverlay', () => {
     const [first, perToken] = overlay.renderRoot.querySelectorAll('.big');
     for (const figure of [first, perToken]) expect(figure?.textContent).to.match(/\d/);
     expect(inside(overlay, '.row div:last-child dd').textContent).to.equal('4');
+  });
+
+  it('TgOverlay: what a server does not tell of its model is not shown as 0', async () => {
+    const unknown = ['quantization', 'parameters', 'weightBytes', 'kvBytesPerToken'];
+    const { threads: _, ...rest } = scriptedInfo;
+    const model = { ...scriptedInfo.model, parameters: 0, weightBytes: 0, kvBytesPerToken: 0, unknown };
+    const info = { ...rest, engine: 'endpoint', model };
+    const { overlay } = await overlayWith({ tokens: [] }, { open: true }, true, info);
+    const facts = inside(overlay, '.engine dl').textContent.replace(/\s+/g, ' ');
+    expect(facts).to.include('a server').and.to.include('not known');
+    expect(facts).not.to.match(/\b0 (?:B|parameters)|unknown/);
   });
 
   it('TgOverlay: one token gives no ms/token', async () => {

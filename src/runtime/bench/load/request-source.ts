@@ -1,5 +1,7 @@
+import { isTokenglassError } from '../../../shared/errors.ts';
 import type { ChatMessage, GenerateRequest } from '../../../shared/generation.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { modelNumber } from '../../../shared/model-number.ts';
 import { fitPrompt } from '../fit-prompt.ts';
 import { RequestPlan, type PlannedRequest } from './request-plan.ts';
 import type { Workload } from './workload.ts';
@@ -30,7 +32,12 @@ export class RequestSource {
   constructor(engine: Engine, workload: Workload) {
     this.#engine = engine;
     this.#workload = workload;
-    this.#plan = new RequestPlan(workload, engine.info.model.contextTokens);
+    this.#plan = new RequestPlan(workload, this.#contextTokens);
+  }
+
+  /** No limit that is known, where a server does not tell its context. */
+  get #contextTokens(): number {
+    return modelNumber(this.#engine.info.model, 'contextTokens') ?? Infinity;
   }
 
   /** Requests whose length was drawn beyond the context, or below what the template takes, and was changed. */
@@ -62,7 +69,7 @@ export class RequestSource {
   /** A later turn; nothing if it does not fit into the context any more. */
   async later(conversation: number, turn: number, spoken: Spoken): Promise<PreparedRequest | undefined> {
     const plan = this.#planned(conversation, turn);
-    const contextTokens = this.#engine.info.model.contextTokens;
+    const contextTokens = this.#contextTokens;
     if (spoken.tokens + plan.promptTokens + plan.outputTokens > contextTokens) return undefined;
     const prepared = await this.#fit(plan, spoken.tokens + plan.promptTokens, spoken.messages);
     return prepared.promptTokens + plan.outputTokens > contextTokens ? undefined : prepared;
@@ -89,7 +96,7 @@ export class RequestSource {
     const { promptText, raw, sharedPrefixShare, promptLength, temperature, seed, turns, trace } = this.#workload;
     const own = promptText === undefined ? undefined : ownInput(promptText, raw);
     const fitted = own
-      ? { input: own, tokens: await this.#engine.countTokens(own) }
+      ? { input: own, tokens: await countIfItCan(this.#engine, own) }
       : await fitPrompt(this.#engine, tokens, {
           raw,
           variant: plan.index,
@@ -106,6 +113,16 @@ export class RequestSource {
       sampling: { temperature, seed: (seed + plan.index) >>> 0, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 },
     };
     return { plan, request, promptTokens: fitted.tokens };
+  }
+}
+
+/** A prompt that is given need not be counted before: 0 for a server that does not count for others. */
+async function countIfItCan(engine: Engine, input: ReturnType<typeof ownInput>): Promise<number> {
+  try {
+    return await engine.countTokens(input);
+  } catch (error) {
+    if (isTokenglassError(error, 'unsupported')) return 0;
+    throw error;
   }
 }
 

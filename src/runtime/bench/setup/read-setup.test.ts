@@ -37,6 +37,18 @@ describe('readSetup', () => {
     });
   });
 
+  it('readSetup: a server and a model of web-llm are named by themselves, and missed where they are needed', () => {
+    const asked = readSetup({ engine: 'endpoint', endpoint: 'http://h/v1', 'endpoint-model': 'm' });
+    expect(asked.endpoint).to.deep.equal({ baseURL: 'http://h/v1', model: 'm' });
+    expect(readSetup({ engine: 'web-llm', 'web-llm-model': 'L' }).webLlmModel).to.equal('L');
+    for (const [setup, name] of [
+      [{ engine: 'endpoint', 'endpoint-model': 'm' }, '--endpoint '],
+      [{ engine: 'webgpu,endpoint', endpoint: 'http://h/v1' }, '--endpoint-model '],
+      [{ engine: 'web-llm' }, '--web-llm-model '],
+    ] as const)
+      expect(() => readSetup(setup)).to.throw(RangeError, name);
+  });
+
   it('readSetup: every preset can be run, closed and open, and a flag changes a part of it', () => {
     for (const workload of Object.keys(WORKLOADS)) {
       readSetup({ workload });

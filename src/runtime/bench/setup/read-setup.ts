@@ -12,6 +12,10 @@ export interface ReadSetup extends Experiment {
   engines: readonly string[];
   model: string;
   gpuCalls: boolean;
+  /** There if `endpoint` is one of the engines. */
+  endpoint?: { baseURL: string; model: string };
+  /** There if `web-llm` is one of the engines. */
+  webLlmModel?: string;
 }
 
 /** Files that a setup names: text by name. The command line reads them from disk, the page from what was chosen. */
@@ -63,11 +67,30 @@ export function readSetup(given: Setup, files: SetupFiles = {}): ReadSetup {
     }),
   };
   checkExperiment(experiment);
+  const engines = (setup.engine ?? 'auto').split(',').map((engine) => engine.trim());
   return {
     ...experiment,
-    engines: (setup.engine ?? 'auto').split(',').map((engine) => engine.trim()),
+    ...readOthers(setup, engines),
+    engines,
     model: setup.model ?? 'tutor',
     gpuCalls: read.isOn('gpu-calls'),
+  };
+}
+
+/** What engines run on that do not run `model`. */
+function readOthers(setup: Setup, engines: readonly string[]): Pick<ReadSetup, 'endpoint' | 'webLlmModel'> {
+  const { endpoint: baseURL, 'endpoint-model': model, 'web-llm-model': webLlmModel } = setup;
+  const needed = (engine: string, name: SetupName, example: string): RangeError =>
+    new RangeError(`Cannot run the engine ${engine}: --${name} is not given; give ${example}`);
+  if (engines.includes('endpoint')) {
+    if (baseURL === undefined) throw needed('endpoint', 'endpoint', 'the URL of a server, http://localhost:8000/v1');
+    if (model === undefined) throw needed('endpoint', 'endpoint-model', 'what the server calls its model');
+  }
+  if (engines.includes('web-llm') && webLlmModel === undefined)
+    throw needed('web-llm', 'web-llm-model', 'a name of its catalog');
+  return {
+    ...(baseURL !== undefined && model !== undefined && { endpoint: { baseURL, model } }),
+    ...(webLlmModel !== undefined && { webLlmModel }),
   };
 }
 

@@ -11,6 +11,12 @@ export const SETUP_FLAGS = {
     help: 'several run in turns, A B A B, if one user asks; else one after another (default auto)',
   },
   model: { value: 'M', help: 'tutor, a path or a URL (default tutor)' },
+  endpoint: {
+    value: 'URL',
+    help: 'of an OpenAI-compatible API (http://localhost:8000/v1), for the engine endpoint; a key is read from TOKENGLASS_ENDPOINT_KEY',
+  },
+  'endpoint-model': { value: 'NAME', help: 'what that server calls its model' },
+  'web-llm-model': { value: 'NAME', help: 'a model of the catalog of @mlc-ai/web-llm, for the engine web-llm' },
   workload: {
     value: 'NAME',
     help: 'fixed, chat, conversation, summarize, assistant (default fixed); other flags change parts of it',
