@@ -37,7 +37,7 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
-    chunkSizeWarningLimit: 1200, // libraries that are raced, each fetched when it is
+    chunkSizeWarningLimit: 8000, // libraries that are raced or asked for, each fetched when it is
     rolldownOptions: { checks: { bundlerTimings: false }, input: pages(join(import.meta.dirname, 'demo')) },
   },
 });
