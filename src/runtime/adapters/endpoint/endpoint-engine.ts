@@ -6,6 +6,7 @@ import type { EngineInfo } from '../../../shared/info.ts';
 import type { PromptInput } from '../../text/encode-prompt.ts';
 import { invalid } from '../../engine/check.ts';
 import type { Engine, EngineEvents, EngineMetrics } from '../../engine/engine.ts';
+import { timedOut } from '../../engine/refusals.ts';
 import { MetricsEmitter } from '../../engine/metrics-emitter.ts';
 import { randomSeed } from '../../engine/sampling-defaults.ts';
 import {
@@ -54,8 +55,9 @@ export class EndpointEngine implements Engine {
       onAbandon: () => abandoned.abort(abortError()),
       ...(signal && { signal }),
     });
-    const ends = [abandoned.signal, this.#disposed.signal, ...(signal ? [signal] : [])];
-    void this.#run(request, queue, AbortSignal.any(ends), nowMs, signal);
+    const late = new AbortController();
+    const ends = [abandoned.signal, this.#disposed.signal, late.signal, ...(signal ? [signal] : [])];
+    void this.#run(request, queue, { ended: AbortSignal.any(ends), late, signal }, nowMs);
     return queue;
   }
 
@@ -79,9 +81,8 @@ export class EndpointEngine implements Engine {
   async #run(
     request: GenerateRequest,
     queue: EventQueue<TokenEvent>,
-    ended: AbortSignal,
+    { ended, late, signal }: { ended: AbortSignal; late: AbortController; signal: AbortSignal | undefined },
     nowMs: number,
-    signal: AbortSignal | undefined,
   ): Promise<void> {
     const checked = this.#check(request);
     const calledMs = 'error' in checked ? nowMs : Math.min(checked.calledAtMs ?? nowMs, nowMs);
@@ -89,8 +90,12 @@ export class EndpointEngine implements Engine {
     const id = `${this.#idPrefix}-${this.#nextRequest++}`;
     const run = new EndpointRun(id, calledMs, seed, queue, this.#parts.clock, this.#parts.isHidden);
     // An abort is told at once, also while a server does not let go of its connection.
-    const onEnded = (): void => queue.abort(this.#reason(signal));
+    const onEnded = (): void => {
+      if (late.signal.aborted) queue.end(late.signal.reason);
+      else queue.abort(this.#reason(signal));
+    };
     ended.addEventListener('abort', onEnded, { once: true });
+    const timer = 'error' in checked ? undefined : endInTime(checked.timeoutMs, nowMs - calledMs, late);
     try {
       ended.throwIfAborted();
       if ('error' in checked) throw checked.error;
@@ -102,9 +107,10 @@ export class EndpointEngine implements Engine {
     } catch (error) {
       if (ended.aborted) onEnded();
       else queue.end(error);
-      const isAbort = ended.aborted && !this.#disposed.signal.aborted;
+      const isAbort = ended.aborted && !this.#disposed.signal.aborted && !late.signal.aborted;
       this.#report(isAbort ? 'aborted' : 'failed', run.trace());
     } finally {
+      clearTimeout(timer);
       ended.removeEventListener('abort', onEnded);
     }
   }
@@ -143,3 +149,19 @@ export class EndpointEngine implements Engine {
 function seedOf({ sampling }: CheckedRequest): number | undefined {
   return sampling.temperature === 0 ? undefined : (sampling.seed ?? randomSeed());
 }
+
+/** Aborts `late` once a request has taken its time, of which `spentMs` are over. */
+function endInTime(
+  timeoutMs: number | undefined,
+  spentMs: number,
+  late: AbortController,
+): ReturnType<typeof setTimeout> | undefined {
+  if (timeoutMs === undefined || timeoutMs > MAX_TIMER_MS) return undefined;
+  const end = (): void => late.abort(timedOut(timeoutMs));
+  if (timeoutMs > spentMs) return setTimeout(end, timeoutMs - spentMs);
+  end();
+  return undefined;
+}
+
+/** Timers of browsers and Node hold no more: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;

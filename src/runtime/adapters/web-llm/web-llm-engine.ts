@@ -4,6 +4,7 @@ import { EventQueue } from '../../../shared/event-queue.ts';
 import type { GenerateRequest, TokenEvent } from '../../../shared/generation.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
 import { contextOverflow } from '../../engine/context-overflow.ts';
+import { timedOut } from '../../engine/refusals.ts';
 import { invalid } from '../../engine/check.ts';
 import type { Engine, EngineEvents, EngineMetrics } from '../../engine/engine.ts';
 import { MetricsEmitter } from '../../engine/metrics-emitter.ts';
@@ -51,6 +52,8 @@ interface Job {
   /** Why it has to end: an abort, a lost device, the disposal; absent while it may go on. */
   ended: unknown;
   run?: WebLlmRun;
+  /** Ends it when its time is over. */
+  timer?: ReturnType<typeof setTimeout>;
   reported: boolean;
 }
 
@@ -103,8 +106,17 @@ export class WebLlmEngine implements Engine {
     if (signal?.aborted) onAbort();
     else if (this.#gone) this.#end(job, this.#gone);
     else signal?.addEventListener('abort', onAbort, { once: true });
+    this.#watchTime(job, nowMs - calledMs);
     this.#pump();
     return job.queue;
+  }
+
+  #watchTime(job: Job, spentMs: number): void {
+    const { timeoutMs } = 'error' in job.checked ? {} : job.checked;
+    if (timeoutMs === undefined || timeoutMs > MAX_TIMER_MS || job.ended !== undefined) return;
+    const end = (): void => this.#end(job, timedOut(timeoutMs));
+    if (timeoutMs <= spentMs) end();
+    else job.timer = setTimeout(end, timeoutMs - spentMs);
   }
 
   countTokens(input: PromptInput): Promise<number> {
@@ -148,7 +160,8 @@ export class WebLlmEngine implements Engine {
   #end(job: Job, error: unknown): void {
     if (job.ended !== undefined) return;
     job.ended = error;
-    job.queue.abort(error);
+    if (isTokenglassError(error, 'timeout')) job.queue.end(error);
+    else job.queue.abort(error);
     this.#waiting = this.#waiting.filter((other) => other !== job);
     if (job.run) {
       job.run.isOver = true;
@@ -289,10 +302,14 @@ export class WebLlmEngine implements Engine {
   #report(job: Job, outcome: EngineEvents['request']['outcome'], whole?: EngineEvents['request']['trace']): void {
     if (job.reported) return;
     job.reported = true;
+    clearTimeout(job.timer);
     const trace = whole ?? job.run?.trace() ?? job.record.finish();
     setTimeout(() => this.#emitter.emit('request', () => ({ outcome, trace })));
   }
 }
+
+/** Timers of browsers and Node hold no more: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Asked anew after each await. */
 const hasEnded = ({ ended }: Job): boolean => ended !== undefined;

@@ -41,6 +41,14 @@ export function describeRefusals({ make, engine, options, requests, solo, expect
     await expectUsable();
   });
 
+  it('timeoutMs: a request whose time is over ends with "timeout", and one that has time, or runs beside it, is right', async () => {
+    const running = answer(engine(), requests[0]!);
+    const late = await rejection(answer(engine(), { ...requests[1]!, timeoutMs: 0 }));
+    expect(late).to.deep.include({ code: 'timeout', details: { timeoutMs: 0 } });
+    expect((await running).text).to.equal(solo()[0]!.text);
+    expect((await answer(engine(), { ...requests[0]!, timeoutMs: 1e6 })).text).to.equal(solo()[0]!.text);
+  });
+
   it('dispose: rejects what runs, what waits and what comes with "disposed", and may be called twice', async () => {
     const other = await make();
     const running = rejection(answer(other, { ...requests[0]!, maxTokens: options.tokens * 4 }));
