@@ -70,6 +70,8 @@ export class Host {
       'Content-Length': bytes.length - start,
       ETag: etag,
       'X-Linked-ETag': `"${sha256}"`,
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Expose-Headers': '*',
       ...(isRange && { 'Content-Range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
     });
     const send = (from, to) => {

@@ -48,10 +48,8 @@ describe('format', () => {
   });
 
   it('formatParameters: as models are named', () => {
-    expect([6_500_000, 1_100_000_000, 70e9].map((n) => formatParameters(n).replace(',', '.'))).to.deep.equal([
-      '6.5M',
-      '1.1B',
-      '70B',
-    ]);
+    expect(
+      [6_500_000, 1_100_000_000, 70e9, 999_885_952, 940].map((n) => formatParameters(n).replace(',', '.')),
+    ).to.deep.equal(['6.5M', '1.1B', '70B', '1.0B', '940']);
   });
 });

@@ -109,6 +109,7 @@ const LARGE_UNITS = [
 export function formatParameters(count: number | undefined): string {
   if (!isKnown(count) || count <= 0) return ABSENT;
   for (const [size, unit] of LARGE_UNITS)
-    if (count >= size) return `${digits(count / size, count / size < 10 ? 1 : 0)}${unit}`;
+    // Not "1,000M" for what rounds to a billion.
+    if (count >= size * 0.9995) return `${digits(count / size, count / size < 9.95 ? 1 : 0)}${unit}`;
   return digits(count, 0);
 }

@@ -15,10 +15,6 @@ export const modelsStyles = css`
     font-weight: 600;
   }
 
-  h3:focus-visible {
-    outline-offset: 4px;
-  }
-
   ul {
     margin: var(--_space-2) 0 0;
     padding: 0;

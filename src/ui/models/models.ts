@@ -195,7 +195,7 @@ export class TgModels extends LitElement {
     const { kept } = this;
     const free = kept?.usage.availableBytes;
     return html`
-      <h3 tabindex="-1">Models</h3>
+      <h3 class="sr-only" tabindex="-1">Models</h3>
       <ul>
         ${repeat(
           modelRows(this.catalog, kept?.models ?? []),
