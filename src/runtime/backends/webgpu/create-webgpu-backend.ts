@@ -14,13 +14,15 @@ import { createSampleKernels } from './kernels/sample/sample-kernels.ts';
 import { KvBlocks } from './kv-blocks.ts';
 import { KvMemory } from './kv-memory.ts';
 import { checkModel, modelInfo } from './model-info.ts';
-import { tuneTiles, type TuningStore } from './plan/autotune.ts';
+import { tuneTiles } from './plan/autotune.ts';
+import { tuneChunks, type PrefillPrecision } from './plan/autotune-chunks.ts';
 import { createPlanBuffers } from './plan/buffers.ts';
 import type { PlanParts } from './plan/fused-steps.ts';
 import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
 import { ModelPlan } from './plan/model-plan.ts';
 import { modelSizes } from './plan/model-sizes.ts';
 import { StepCosts } from './plan/step-costs.ts';
+import { browserTuningStore, type TuningStore } from './plan/tuning.ts';
 import { ReadbackRing } from './readback-ring.ts';
 import { selfCheck } from './self-check.ts';
 import { Sequences } from './sequences.ts';
@@ -48,9 +50,11 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
   kvTokens?: number;
   /** Bytes on the device that weights, KV and scratch may take. @default no limit but those of single buffers */
   memoryBudgetBytes?: number;
-  /** How chunks are computed; see `ModelPlanOptions`. @default `tiled` on hardware, `rows` on a software adapter */
+  /** How matrices of a chunk are computed: `tiled` in workgroup memory, or a few `rows` at a time. @default `tiled` on hardware, `rows` on a software adapter */
   chunks?: 'tiled' | 'rows';
-  /** Keeps which kernel variants are fastest on this adapter. @default measured anew at each load */
+  /** Arithmetic of `tiled` chunks. @default 'exact' */
+  prefillPrecision?: PrefillPrecision;
+  /** Keeps which kernel variants are fastest on this adapter. @default in IndexedDB, where there is one; else measured anew at each load */
   tuning?: TuningStore;
   /** Measure `gpuMs` of each step, where the device can. @default true */
   timestamps?: boolean;
@@ -86,7 +90,7 @@ export async function createWebGpuBackend(options: WebGpuBackendOptions): Promis
     const header = await readGgufHeader(reader, totalBytes === undefined ? {} : { totalBytes });
     options.onHeader?.(header);
     const backend = await build(gpu, reader, header, options);
-    await selfCheck(backend);
+    await selfCheck(backend, options.prefillPrecision);
     options.onProgress?.({
       phase: 'ready',
       loadedBytes: header.endOffset,
@@ -218,21 +222,32 @@ async function assemble(
     steps: { buffer: buffers.step, offset: layout.samplesAt * 4 },
   });
   const { matrices } = loaded;
-  const tile = await tuneTiles({
+  const tuning = {
     gpu,
     compiler,
     weights,
     matrices,
     buffers,
     sizes: modelSizes(config),
-    store: options.tuning,
+    store: options.tuning ?? browserTuningStore(),
     version: WEBGPU_BACKEND_VERSION,
-  });
-  const parts: PlanParts = { gpu, compiler, config, weights, matrices, buffers, layout, tile };
+  };
+  const tile = await tuneTiles(tuning);
+  const { prefillPrecision = 'exact' } = options;
+  const matmulTile = chunks === 'tiled' ? await tuneChunks(tuning, prefillPrecision, maxStepTokens) : undefined;
+  const parts: PlanParts = {
+    gpu,
+    compiler,
+    config,
+    weights,
+    matrices,
+    buffers,
+    layout,
+    tile,
+    ...(matmulTile && { matmulTile }),
+  };
   const plan = await ModelPlan.create(parts, {
     fusedRows,
-    chunks,
-    tileRows: 32,
     splits: contextTokens > SPLIT_TOKENS,
     sampler,
   });

@@ -7,6 +7,8 @@ import { compareWithReference, type ReferenceRun } from './testing/against-refer
  */
 const TOLERANCE = 0.004;
 const K_QUANT_TOLERANCE = 0.03;
+/** Activations rounded to INT8 in groups of 16, by at most 1/254 of the largest of them. */
+const INT8_TOLERANCE = 0.15;
 
 type Model = Pick<SyntheticModel, 'architecture' | 'quantization'> & Partial<SyntheticModel>;
 
@@ -26,6 +28,23 @@ describe('webgpu backend: against the f32 reference', function () {
   it('step: chunks through the tiled kernels, of every architecture feature, match', async () => {
     await run({ architecture: 'gemma3', quantization: 'Q4_K_M' }, { options: { chunks: 'tiled' } });
     await run({ architecture: 'qwen2', quantization: 'Q8_0' }, { options: { chunks: 'tiled' }, chunk: 17 });
+  });
+
+  it('step: chunks in INT8 activations are near the reference', async () => {
+    const everywhere: Record<string, unknown> = {};
+    const { hidden, heads, kvHeads, ffn } = SHAPES.tiny;
+    for (const [rows, cols, gated] of [
+      [hidden + (2 * hidden * kvHeads) / heads, hidden, ''],
+      [hidden, hidden, ''],
+      [2 * ffn, hidden, ' gated'],
+      [hidden, ffn, ''],
+    ] as const)
+      everywhere[`int4 ${rows}x${cols}${gated}`] = { tileRows: 32, arithmetic: 'dot8' };
+    const tuning = { get: () => Promise.resolve(everywhere), set: () => Promise.resolve() };
+    await run(
+      { architecture: 'llama', quantization: 'Q4_0' },
+      { tolerance: INT8_TOLERANCE, options: { chunks: 'tiled', prefillPrecision: 'fast', tuning } },
+    );
   });
 
   it('step: rows of 172, heads of 8, five layers match', () =>

@@ -18,6 +18,7 @@ export type TemplateValues = Readonly<Record<string, number | boolean>>;
 export function composeShader(values: TemplateValues, ...files: readonly string[]): string {
   const head: string[] = [];
   if (values['SUBGROUPS'] === true) head.push('enable subgroups;');
+  if (values['HALF'] === true) head.push('enable f16;');
   for (const [name, value] of Object.entries(values)) head.push(`const ${name} = ${literal(value)};`);
   const lines = files.join('\n').split('\n');
   return [...head, ...expand(lines, values)].join('\n');

@@ -8,9 +8,10 @@ import { KernelCompiler, type KernelSource } from '../kernels/pipeline.ts';
 import { onDevice } from '../testing/gpu.ts';
 import { createMatrices } from '../weights/load-weights.ts';
 import { planWeights } from '../weights/weight-plan.ts';
-import { tuneTiles, type TuningStore } from './autotune.ts';
+import { tuneTiles } from './autotune.ts';
 import type { PlanBuffers } from './buffers.ts';
 import { modelSizes } from './model-sizes.ts';
+import type { TuningStore } from './tuning.ts';
 
 class CountingCompiler extends KernelCompiler {
   compiled = 0;

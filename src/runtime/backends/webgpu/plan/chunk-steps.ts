@@ -2,43 +2,45 @@ import { bindMatmul, matmulKernel, type MatmulSpec } from '../kernels/matmul/mat
 import { bindNorm, normKernel } from '../kernels/norm/norm.ts';
 import type { Dispatch } from '../kernels/pipeline.ts';
 import type { MatrixPlan } from '../weights/weight-plan.ts';
-import type { PlanParts } from './fused-steps.ts';
+import type { MatmulChoice, PlanParts } from './fused-steps.ts';
 import { modelSizes } from './model-sizes.ts';
 
-export interface ChunkLayer {
-  attnNorm: Dispatch;
-  qkv: readonly Dispatch[];
-  attnOutput: Dispatch;
-  ffnNorm: Dispatch;
-  gateUp: Dispatch;
-  down: Dispatch;
+/** A matrix of a chunk. */
+export interface MatmulDispatch extends Dispatch {
+  /** Rows that a workgroup takes. */
+  tileRows: number;
 }
 
 /** Dispatches of a prefill chunk; their y (norms: x) is set by the number of rows when recorded. */
-export interface ChunkSteps {
-  /** Rows that a workgroup of the matrices takes. */
-  tileRows: number;
-  layers: readonly ChunkLayer[];
+export interface ChunkLayer {
+  attnNorm: Dispatch;
+  qkv: readonly MatmulDispatch[];
+  attnOutput: MatmulDispatch;
+  ffnNorm: Dispatch;
+  gateUp: MatmulDispatch;
+  down: MatmulDispatch;
 }
 
 /** Compiles and binds norms and tiled matrices for chunks. */
-export async function createChunkSteps(parts: PlanParts, tileRows: number): Promise<ChunkSteps> {
+export async function createChunkSteps(parts: PlanParts, matmulTile: MatmulChoice): Promise<ChunkLayer[]> {
   const { gpu, compiler, config, weights, buffers } = parts;
   const sizes = modelSizes(config);
   const post = config.postNorms;
   const activation = config.activation === 'silu' ? 'silu' : 'gelu';
   const matmul = async (
     plan: MatrixPlan,
-    options: Omit<MatmulSpec, 'format' | 'rows' | 'cols' | 'tileRows'>,
+    options: Omit<MatmulSpec, 'format' | 'rows' | 'cols' | 'tile'>,
     x: GPUBuffer,
     y: GPUBuffer,
     bias?: GPUBuffer,
-  ): Promise<Dispatch> => {
+  ): Promise<MatmulDispatch> => {
     const matrix = parts.matrices.get(plan)!;
     const { format, rows, cols } = matrix;
-    const spec: MatmulSpec = { format, rows, cols, tileRows, ...options };
+    const shape = { format, rows, cols, ...options };
+    const spec: MatmulSpec = { ...shape, tile: matmulTile(shape) };
     const kernel = await compiler.compile(matmulKernel(spec, gpu.abilities));
-    return bindMatmul(gpu.device, kernel, spec, matrix, { x, y, step: buffers.step, ...(bias && { bias }) }, 1);
+    const bound = { x, y, step: buffers.step, ...(bias && { bias }) };
+    return { ...bindMatmul(gpu.device, kernel, spec, matrix, bound, 1), tileRows: spec.tile.tileRows };
   };
   const norm = async (gain: GPUBuffer, postGain: GPUBuffer | undefined): Promise<Dispatch> => {
     const spec = {
@@ -56,7 +58,7 @@ export async function createChunkSteps(parts: PlanParts, tileRows: number): Prom
     );
   };
   const branchOut = post ? buffers.t : buffers.x[0];
-  const layers = await Promise.all(
+  return Promise.all(
     weights.layers.map(async (layer, index): Promise<ChunkLayer> => {
       const vectors = buffers.layers[index]!;
       const [attnNorm, attnOutput, ffnNorm, gateUp, down, ...qkv] = await Promise.all([
@@ -98,5 +100,4 @@ export async function createChunkSteps(parts: PlanParts, tileRows: number): Prom
       return { attnNorm, qkv, attnOutput, ffnNorm, gateUp, down };
     }),
   );
-  return { tileRows, layers };
 }

@@ -8,6 +8,7 @@ import {
   type LinearSpec,
   type LinearTile,
 } from '../kernels/linear/linear.ts';
+import type { MatmulSpec, MatmulTile } from '../kernels/matmul/matmul.ts';
 import type { Dispatch, KernelCompiler } from '../kernels/pipeline.ts';
 import type { StepLayout } from '../step-layout.ts';
 import type { MatrixPlan, WeightPlan } from '../weights/weight-plan.ts';
@@ -16,6 +17,9 @@ import { modelSizes } from './model-sizes.ts';
 
 /** Chooses the tile of a linear kernel. */
 export type TileChoice = (spec: Omit<LinearSpec, 'tile'>) => LinearTile;
+
+/** Chooses how a matrix of a chunk is computed. */
+export type MatmulChoice = (spec: Omit<MatmulSpec, 'tile'>) => MatmulTile;
 
 export interface FusedLayer {
   qkv: readonly Dispatch[];
@@ -39,6 +43,8 @@ export interface PlanParts {
   buffers: PlanBuffers;
   layout: StepLayout;
   tile: TileChoice;
+  /** Absent where chunks are computed by rows. */
+  matmulTile?: MatmulChoice;
 }
 
 /** Compiles and binds the matrix dispatches for `m` rows. */

@@ -2,7 +2,7 @@ import { bindEmbed, embedKernel, type EmbedSpec } from '../kernels/embed/embed.t
 import { record, type Dispatch } from '../kernels/pipeline.ts';
 import type { SampleKernels, SampleVariant } from '../kernels/sample/sample-kernels.ts';
 import { createAttentionSteps, type AttentionLayer } from './attention-steps.ts';
-import { createChunkSteps, type ChunkSteps } from './chunk-steps.ts';
+import { createChunkSteps, type ChunkLayer, type MatmulDispatch } from './chunk-steps.ts';
 import { createFusedSteps, createOutputSteps, type FusedSteps, type PlanParts } from './fused-steps.ts';
 import { modelSizes } from './model-sizes.ts';
 
@@ -23,12 +23,6 @@ export interface StepShape {
 export interface ModelPlanOptions {
   /** Row counts that fused steps are made for, ascending; the last is the most. */
   fusedRows: readonly number[];
-  /**
-   * How matrices of a chunk are computed: `tiled` in workgroup memory, `tileRows` rows a workgroup, or by `rows`, the last of `fusedRows`
-   * at a time.
-   */
-  chunks: 'tiled' | 'rows';
-  tileRows: number;
   /** Contexts can be long enough to be split. */
   splits: boolean;
   sampler: SampleKernels;
@@ -40,7 +34,7 @@ export class ModelPlan {
   readonly #attention: readonly AttentionLayer[];
   readonly #fused: readonly FusedSteps[];
   /** Absent where chunks are computed by rows. */
-  readonly #chunk: ChunkSteps | undefined;
+  readonly #chunk: readonly ChunkLayer[] | undefined;
   /** By index of `fusedRows`: after fused steps, and after chunks. */
   readonly #output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
   readonly #sampler: SampleKernels;
@@ -49,7 +43,7 @@ export class ModelPlan {
     embed: readonly Dispatch[];
     attention: readonly AttentionLayer[];
     fused: readonly FusedSteps[];
-    chunk: ChunkSteps | undefined;
+    chunk: readonly ChunkLayer[] | undefined;
     output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
     sampler: SampleKernels;
   }) {
@@ -66,7 +60,7 @@ export class ModelPlan {
     const [embed, attention, chunk, fused, output] = await Promise.all([
       createEmbedSteps(parts, options.sampler),
       createAttentionSteps(parts, options.splits),
-      options.chunks === 'tiled' ? createChunkSteps(parts, options.tileRows) : undefined,
+      parts.matmulTile && createChunkSteps(parts, parts.matmulTile),
       Promise.all(options.fusedRows.map((m) => createFusedSteps(parts, m))),
       Promise.all(
         options.fusedRows.map(async (m) => {
@@ -114,17 +108,18 @@ export class ModelPlan {
     }
   }
 
-  #recordChunk(run: Run, shape: StepShape, { tileRows, layers }: ChunkSteps): void {
-    const groups = Math.ceil(shape.rows / tileRows);
+  #recordChunk(run: Run, shape: StepShape, layers: readonly ChunkLayer[]): void {
+    const matmul = (dispatch: MatmulDispatch): void =>
+      run(dispatch, dispatch.x, Math.ceil(shape.rows / dispatch.tileRows));
     for (let index = 0; index < layers.length; index++) {
       const layer = layers[index]!;
       run(layer.attnNorm, shape.rows);
-      for (const qkv of layer.qkv) run(qkv, qkv.x, groups);
+      for (const qkv of layer.qkv) matmul(qkv);
       this.#recordAttention(run, shape, this.#attention[index]!);
-      run(layer.attnOutput, layer.attnOutput.x, groups);
+      matmul(layer.attnOutput);
       run(layer.ffnNorm, shape.rows);
-      run(layer.gateUp, layer.gateUp.x, groups);
-      run(layer.down, layer.down.x, groups);
+      matmul(layer.gateUp);
+      matmul(layer.down);
     }
   }
 

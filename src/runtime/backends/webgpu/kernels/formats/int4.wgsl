@@ -6,6 +6,10 @@ const UNIT_X = 8u;
 fn decode(q: vec4<u32>, j: u32) -> vec4<f32> {
   return unpack_u8((q[j & 3u] >> ((j >> 2u) << 2u)) & 0x0f0f0f0fu);
 }
+// the 16 weights of a half (the parity of `group`) as bytes
+fn bytes16(q: vec4<u32>, group: u32) -> vec4<u32> {
+  return (q >> vec4<u32>((group & 1u) * 4u)) & vec4<u32>(0x0f0f0f0fu);
+}
 // x: scale, y: minimum
 fn unit_scale(unit: u32) -> vec2<f32> {
 //#if MINIMUM

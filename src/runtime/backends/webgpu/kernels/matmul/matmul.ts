@@ -2,7 +2,22 @@ import type { GpuAbilities } from '../../device.ts';
 import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../formats/formats.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { abilityValues, composeShader } from '../template.ts';
+import epilogue from './epilogue.wgsl?raw';
+import dot8Code from './matmul-dot8.wgsl?raw';
 import code from './matmul.wgsl?raw';
+
+/**
+ * How products are computed: in `f32`; in `f16` (needs shader-f16), with f32 sums; or as packed dot products of INT8 (`dot8`, needs
+ * packed_4x8_integer_dot_product and an integer format), x rounded to INT8 in groups of 16.
+ */
+export type MatmulArithmetic = 'f32' | 'f16' | 'dot8';
+
+/** How a chunk's matrix is computed. */
+export interface MatmulTile {
+  /** Rows of x that a workgroup takes: a multiple of 16. */
+  tileRows: number;
+  arithmetic: MatmulArithmetic;
+}
 
 export interface MatmulSpec {
   format: WeightFormat;
@@ -17,8 +32,7 @@ export interface MatmulSpec {
   bias?: boolean;
   residual?: boolean;
   gated?: 'silu' | 'gelu';
-  /** Rows of x that a workgroup takes: a multiple of 16. */
-  tileRows: number;
+  tile: MatmulTile;
 }
 
 export interface MatmulBuffers {
@@ -33,10 +47,12 @@ export interface MatmulBuffers {
 export function matmulKernel(spec: MatmulSpec, abilities: GpuAbilities): KernelSource {
   const traits = FORMATS[spec.format];
   const gated = spec.gated !== undefined;
+  const { tileRows, arithmetic } = spec.tile;
   const shader = composeShader(
     {
       ...abilityValues(abilities),
       SUBGROUPS: false,
+      HALF: arithmetic === 'f16',
       ...traits.values,
       BIAS: spec.bias === true,
       RESIDUAL: spec.residual === true,
@@ -49,14 +65,15 @@ export function matmulKernel(spec: MatmulSpec, abilities: GpuAbilities): KernelS
       X_STRIDE: spec.xStride,
       Y_STRIDE: spec.yStride,
       Y_OFFSET: spec.yOffset ?? 0,
-      TM: spec.tileRows,
-      ROWS_X: spec.tileRows / 16,
+      TM: tileRows,
+      ROWS_X: tileRows / 16,
     },
     ...traits.files,
-    code,
+    epilogue,
+    arithmetic === 'dot8' ? dot8Code : code,
   );
   return {
-    label: `matmul ${spec.format} ${spec.rows}x${spec.cols}`,
+    label: `matmul ${arithmetic} ${spec.format} ${spec.rows}x${spec.cols}`,
     code: shader,
     bindings: {
       0: 'read',
@@ -89,6 +106,20 @@ export function bindMatmul(
       ...(buffers.bias && { 5: buffers.bias }),
       9: buffers.step,
     },
-    [Math.ceil(spec.rows / 64), Math.ceil(tokenRows / spec.tileRows)],
+    [Math.ceil(spec.rows / 64), Math.ceil(tokenRows / spec.tile.tileRows)],
   );
+}
+
+/** True if the device can compute a matrix of this format so. @param storageBytes workgroup memory that there is */
+export function canMatmul(
+  { tileRows, arithmetic }: MatmulTile,
+  format: WeightFormat,
+  abilities: Pick<GpuAbilities, 'shaderF16' | 'packed4x8'>,
+  storageBytes: number,
+): boolean {
+  // Tiles of x and of 64 rows of W, 32 wide: f32, f16, or INT8 with two scales of 8 bytes a row.
+  const bytesPerRow = { f32: 128, f16: 64, dot8: 48 }[arithmetic];
+  if ((tileRows + 64) * bytesPerRow > storageBytes) return false;
+  if (arithmetic === 'f16') return abilities.shaderF16;
+  return arithmetic === 'f32' || (abilities.packed4x8 && FORMATS[format].scaleBytes > 0);
 }

@@ -4,7 +4,9 @@
 // weights  [N, UNITS] units of 16 bytes; scales as the format says
 // y        [rows, Y_STRIDE] f32, written from column Y_OFFSET
 // step     word 0: how many rows there are
-// epilogue as in linear.wgsl
+// epilogue epilogue.wgsl
+//
+// With HALF (shader-f16) tiles are f16, and so are the products and sums of 8 of them; the sum over k is f32.
 //
 // workgroup: 16 x 16 threads make TM x 64 outputs; each thread TM/16 rows of x by 4 rows of W
 // dispatch:  (ceil(N_OUT / (64, with GATED 32)), ceil(rows / TM))
@@ -13,42 +15,18 @@
 //#if SCALED
 @group(0) @binding(2) var<storage, read> scales: array<u32>;
 //#endif
-@group(0) @binding(3) var<storage, read_write> y: array<f32>;
-//#if BIAS
-@group(0) @binding(5) var<storage, read> bias: array<f32>;
-//#endif
-@group(0) @binding(9) var<storage, read> step: array<u32>;
 
 // A tile is 32 wide along k: 8 vec4 a row, their order twisted by the row so that threads side by side hit other banks.
-var<workgroup> tile_x: array<vec4<f32>, TM * 8>;
-var<workgroup> tile_w: array<vec4<f32>, 64 * 8>;
-
-const OUTPUTS: u32 = 64 / GATE_ROWS;
-
-fn activate(v: f32) -> f32 {
-//#if GELU
-  let inner = 0.7978845608028654 * (v + 0.044715 * v * v * v);
-  return 0.5 * v * (1.0 + tanh(clamp(inner, -15.0, 15.0)));
+//#if HALF
+alias Tile = vec4<f16>;
+// What f16 cannot hold becomes the largest number that it can.
+fn narrow(v: vec4<f32>) -> Tile { return Tile(clamp(v, vec4<f32>(-65504.0), vec4<f32>(65504.0))); }
 //#else
-  return v / (1.0 + exp(-v));
+alias Tile = vec4<f32>;
+fn narrow(v: vec4<f32>) -> Tile { return v; }
 //#endif
-}
-
-fn store(m: u32, n: u32, sum: f32, up: f32) {
-  if (m >= step[0] || n >= N_OUT) { return; }
-  let to = m * Y_STRIDE + Y_OFFSET + n;
-  var value = sum;
-  //#if GATED
-  value = activate(sum) * up;
-  //#endif
-  //#if BIAS
-  value += bias[Y_OFFSET + n];
-  //#endif
-  //#if RESIDUAL
-  value += y[to];
-  //#endif
-  y[to] = value;
-}
+var<workgroup> tile_x: array<Tile, TM * 8>;
+var<workgroup> tile_w: array<Tile, 64 * 8>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
@@ -76,7 +54,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       let column = i % 8u;
       var value = vec4<f32>(0.0);
       if (k + column < X_STRIDE / 4u) { value = x[(first + row) * (X_STRIDE / 4u) + k + column]; }
-      tile_x[row * 8u + (column ^ (row & 7u))] = value;
+      tile_x[row * 8u + (column ^ (row & 7u))] = narrow(value);
     }
     for (var i = 0u; i < 2u; i++) {
       let column = load_part + i;
@@ -90,9 +68,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         value = value * scale.x + scale.y;
         //#endif
       }
-      tile_w[load_row * 8u + (column ^ (load_row & 7u))] = value;
+      tile_w[load_row * 8u + (column ^ (load_row & 7u))] = narrow(value);
     }
     workgroupBarrier();
+    //#if HALF
+    //#unroll a ROWS_X
+    //#unroll b 4
+    var part_$a_$b = Tile();
+    //#endunroll
+    //#endunroll
+    //#endif
     for (var c = 0u; c < 8u; c++) {
       //#unroll a ROWS_X
       let x_$a = tile_x[(ty + $au * 16u) * 8u + (c ^ (ty & 7u))];
@@ -100,10 +85,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       //#unroll b 4
       let w_$b = tile_w[(tx + $bu * 16u) * 8u + (c ^ (tx & 7u))];
       //#unroll a ROWS_X
+      //#if HALF
+      part_$a_$b += x_$a * w_$b;
+      //#else
       sum_$a_$b += dot(x_$a, w_$b);
+      //#endif
       //#endunroll
       //#endunroll
     }
+    //#if HALF
+    //#unroll a ROWS_X
+    //#unroll b 4
+    sum_$a_$b += dot(vec4<f32>(part_$a_$b), vec4<f32>(1.0));
+    //#endunroll
+    //#endunroll
+    //#endif
     workgroupBarrier();
   }
 
