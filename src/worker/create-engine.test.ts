@@ -20,4 +20,18 @@ describe('createEngine', () => {
     const aborted = createEngine({ model: 'tutor', worker: false, fallback, signal: AbortSignal.abort() });
     expect((await rejection(aborted)).name).to.equal('AbortError');
   });
+
+  it('web-llm: the library is imported in the worker, and there says that it has no such model', async () => {
+    const error = await rejection(createEngine({ engine: 'web-llm', model: 'no-such-model' }));
+    expect(error.code).to.equal('model-not-found');
+    expect(error.message).to.contain('listWebLlmModels');
+  });
+
+  it('web-llm: its models are for it alone, and chosen files are not', async () => {
+    const model = { modelUrl: './m', modelLibUrl: './m.wasm' };
+    for (const engine of ['auto', 'webgpu'] as const)
+      expect((await rejection(createEngine({ engine, model, worker: false }))).code).to.equal('model-unsupported');
+    const files = createEngine({ engine: 'web-llm', model: { files: [] }, worker: false });
+    expect((await rejection(files)).code).to.equal('model-unsupported');
+  });
 });
