@@ -8,9 +8,13 @@ import type { WebLlmOptions } from './adapters/web-llm/load-web-llm.ts';
 import { isWebLlmModel, type WebLlmModel } from './adapters/web-llm/web-llm-model.ts';
 import type { OrtAssets } from './backends/onnx/ort-assets.ts';
 import { chooseEngines, type EngineChoice } from './choose-engine.ts';
+import { checkSpeculation } from './check-speculation.ts';
 import type { Engine } from './engine/engine.ts';
 import { createGrammarCompiler } from './grammar/create-grammar-compiler.ts';
 import { createEngineFromParts, type LocalEngineParts } from './engine/local-engine.ts';
+import type { SpeculationOption } from './create-speculator.ts';
+import type { Speculator } from './engine/speculation/speculator.ts';
+import type { Tokenizer } from './text/tokenizer.ts';
 import { POLICIES } from './engine/policies.ts';
 import { KvDatabase } from './kv/kv-database.ts';
 import { ggufText, loadHubText, type ModelText } from './model-text.ts';
@@ -65,6 +69,8 @@ export interface LocalEngineOptions {
   policy?: SchedulingPolicy;
   /** Requests that may wait for their turn; one more is refused with `queue-full`. @default 64 */
   maxQueued?: number;
+  /** Speculative decoding: the same text in fewer steps, where drafts turn out right. See docs/speculation.md. @default 'off' */
+  speculation?: SpeculationOption;
   onProgress?: (progress: LoadProgress) => void;
   /** Ends the load. */
   signal?: AbortSignal;
@@ -84,6 +90,7 @@ interface Loaded {
  */
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
   schedulingOf(options); // before anything is downloaded
+  checkSpeculation(options.speculation);
   if (options.engine === 'web-llm') return createWebLlm(options);
   if (isWebLlmModel(options.model)) throw onlyWebLlm(options);
   const model = resolveModel(options.model, { ...options.assets, ...(options.hub && { hub: options.hub }) });
@@ -93,7 +100,8 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
   for (const [index, { engine, reason }] of choices.entries()) {
     try {
       const { backend, text } = await load(options, model, engine);
-      return assemble(options, backend, text, { engine, reason: reason + failure });
+      const speculator = await speculatorOf(options, { backend, tokenizer: text.tokenizer });
+      return assemble(options, backend, text, { engine, reason: reason + failure }, speculator);
     } catch (error) {
       const isLast = index === choices.length - 1;
       if (isLast || !GPU_FAILURES.some((code) => isTokenglassError(error, code))) throw error;
@@ -101,6 +109,25 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
     }
   }
   throw new TypeError('Cannot load: no engine was chosen');
+}
+
+/** A draft model that does not load ends the load: what was asked for is not there. */
+async function speculatorOf(
+  options: LocalEngineOptions,
+  target: { backend: Backend; tokenizer: Tokenizer },
+): Promise<Speculator | undefined> {
+  const { speculation = 'off', hub, assets } = options;
+  if (speculation === 'off') return undefined;
+  try {
+    const { createSpeculator } = await import('./create-speculator.ts');
+    return await createSpeculator(speculation, target, async (spec) => {
+      const { backend, text } = await load(options, resolveModel(spec, { ...assets, ...(hub && { hub }) }), 'webgpu');
+      return { backend, tokenizer: text.tokenizer };
+    });
+  } catch (error) {
+    await target.backend.dispose();
+    throw error;
+  }
 }
 
 async function createWebLlm({ model, cacheBackend, contextTokens, onProgress, signal }: LocalEngineOptions) {
@@ -239,7 +266,13 @@ function schedulingOf({ policy, maxQueued }: LocalEngineOptions): NonNullable<Lo
   return { ...(policy !== undefined && { policy }), ...(maxQueued !== undefined && { maxQueued }) };
 }
 
-function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText, choice: EngineChoice): Engine {
+function assemble(
+  options: LocalEngineOptions,
+  backend: Backend,
+  text: ModelText,
+  choice: EngineChoice,
+  speculator: Speculator | undefined,
+): Engine {
   const { model, version, adapter, threads } = backend.info;
   return createEngineFromParts({
     backend,
@@ -249,6 +282,7 @@ function assemble(options: LocalEngineOptions, backend: Backend, text: ModelText
     compileGrammar: createGrammarCompiler(text.tokenizer, model.vocabSize),
     clock: systemClock,
     ...prefixCacheParts(options),
+    ...(speculator && { speculator }),
     scheduling: schedulingOf(options),
     isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
     info: {

@@ -65,10 +65,14 @@ export interface EngineInfo {
   reason: string;
   /** True if the engine runs in a worker. */
   worker: boolean;
+  /** Where an engine runs that several pages share; absent for one that is not shared. */
+  shared?: 'shared-worker' | 'this-tab' | 'another-tab';
   /** Absent for an engine whose requests are scheduled elsewhere (a server). */
   scheduling?: SchedulingInfo;
   /** True if KV of earlier requests is kept and found again; absent where it is not. */
   prefixCache?: boolean;
+  /** How tokens are drafted (speculative decoding); absent where they are not. */
+  speculation?: 'prompt-lookup' | 'draft-model';
   /** True if answers are taken down, so that one that was cut short can go on; absent where they are not. */
   resumable?: boolean;
 }

@@ -28,6 +28,10 @@ export interface StepTrace {
   tokens: number;
   /** Longest context (tokens with KV) after the step. */
   contextTokens: number;
+  /** Of `tokens`, those that are drafts to be verified; absent where there are none. */
+  drafted?: number;
+  /** Of `drafted`, those that became output; absent where there are no drafts. */
+  accepted?: number;
   /** Bytes that the plan says were read and written; absent where the backend does not count them. */
   bytes?: { weights: number; kv: number; activations: number };
   /** Floating point operations (a multiply-add is two); absent where not counted. */

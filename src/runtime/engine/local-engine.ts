@@ -23,6 +23,7 @@ import { journalRequest, resumableAnswer, resumePlan } from './resume.ts';
 import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
 import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
+import type { Speculator } from './speculation/speculator.ts';
 import { TraceRecord } from './trace-record.ts';
 import {
   validateInput,
@@ -50,6 +51,8 @@ export interface LocalEngineParts {
   /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */
   drawSeed?: () => number;
   /** How steps are shared between requests, and how many may wait. @default `balanced`, 64 */
+  /** Decides when drafts are verified; owned by the engine from now on. @default nothing is drafted */
+  speculator?: Speculator;
   scheduling?: { policy?: SchedulingPolicy; maxQueued?: number };
   /** Keeps KV for later requests, if the backend can export it. @default nothing is kept */
   prefixCache?: Omit<KvCacheOptions, 'backend' | 'now'>;
@@ -104,6 +107,7 @@ export class LocalEngine implements Engine {
       onStep: (step) => this.#emitter.emit('step', () => step),
       onLost: (error) => (this.#ended ??= error),
       ...parts.scheduling,
+      ...(parts.speculator && { speculator: parts.speculator }),
       ...(this.#cache && { cache: this.#cache }),
     });
     const { policy, maxRunning, maxQueued } = this.#scheduler;
@@ -111,6 +115,7 @@ export class LocalEngine implements Engine {
       ...info,
       scheduling: { policy, maxBatch: maxRunning, maxQueued },
       ...(hasCache && { prefixCache: true }),
+      ...(parts.speculator && { speculation: parts.speculator.method }),
       ...(isResumable && { resumable: true }),
     };
   }
@@ -136,7 +141,8 @@ export class LocalEngine implements Engine {
       const entry = await journal.claim(id);
       if (!entry) throw invalid('id', 'names no answer that can go on', 'take one of resumable()');
       const plan = resumePlan(entry, this.#parts.tokenizer);
-      return { ...plan, journal: () => journal.begin(id, entry.request, plan.resumed?.tokens) };
+      const begin = () => journal.begin(id, entry.request, plan.resumed?.tokens);
+      return { ...plan, ...this.#drafts(), journal: begin };
     };
     const nowMs = this.#parts.clock.now();
     return this.#start({ calledMs: nowMs, ...(this.#ended ? { error: this.#ended } : { prepare }) }, signal);
@@ -145,7 +151,12 @@ export class LocalEngine implements Engine {
   /** Queues a request, or fails it at once. */
   #start(request: Start, signal?: AbortSignal): AsyncIterable<TokenEvent> {
     const { calledMs, timeoutMs, priority } = request;
-    const onAbort = (): void => this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
+    const onAbort = (): void => {
+      // With an error of ours for a reason, nobody has aborted: the caller is gone, and the answer is cut short.
+      const reason: unknown = signal?.reason;
+      if (isTokenglassError(reason)) this.#scheduler.cancel(sequence, 'failed', reason);
+      else this.#scheduler.cancel(sequence, 'aborted', abortError(signal));
+    };
     let report: (() => void) | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const queue = new EventQueue<TokenEvent>({
@@ -213,7 +224,7 @@ export class LocalEngine implements Engine {
     this.#ended = error;
     this.#scheduler.end(error);
     await Promise.all([this.#cache?.close(), this.#journal?.close()]);
-    await this.#parts.backend.dispose();
+    await Promise.all([this.#parts.backend.dispose(), this.#parts.speculator?.dispose()]);
     for (const report of [...this.#unreported]) report();
   }
 
@@ -296,6 +307,7 @@ export class LocalEngine implements Engine {
       options: { sampling: mergeSampling(checked.sampling, defaults, drawSeed), logprobs: checked.logprobs },
       text: new OutputText(decoder, checked.stop),
       ...(grammar && { grammar }),
+      ...(checked.speculation && this.#drafts()),
       ...(checked.logprobs > 0 && { tokenBytes: (id) => tokenizer.tokenBytes(id).slice() }),
       ...('messages' in input && { promptTail: tailOf(promptTokens, tokenizer) }),
     };
@@ -303,6 +315,11 @@ export class LocalEngine implements Engine {
     const written = journal && journalRequest(checked, plan);
     if (!journal || !written || requestId === undefined) return plan;
     return { ...plan, journal: () => journal.begin(requestId, written) };
+  }
+
+  #drafts(): Pick<SequencePlan, 'drafts'> {
+    const { speculator } = this.#parts;
+    return speculator ? { drafts: speculator.createDrafts() } : {};
   }
 
   /**

@@ -7,10 +7,12 @@ import {
   type SequenceId,
   type SequenceOptions,
   type StepResult,
+  type StepRow,
 } from '../backends/backend.ts';
 import { queueFull, timedOut } from './refusals.ts';
 import { DEFAULT_MAX_QUEUED, DEFAULT_POLICY, POLICIES } from './policies.ts';
-import type { Sequence } from './sequence.ts';
+import type { Sequence, Verified } from './sequence.ts';
+import type { DraftMethod, Speculator } from './speculation/speculator.ts';
 import { StepPace } from './step-pace.ts';
 import { StepPlanner, type StepEntry } from './step-planner.ts';
 import { TaskTurns } from './task-turns.ts';
@@ -26,6 +28,8 @@ export interface SchedulerOptions {
   policy?: SchedulingPolicy;
   /** Requests that may wait. @default 64 */
   maxQueued?: number;
+  /** Decides when drafts are verified. @default none are */
+  speculator?: Speculator;
   /** Where KV is found when a sequence begins, and kept when it was completed, aborted or preempted. @default all is computed */
   cache?: SchedulerCache;
 }
@@ -44,6 +48,8 @@ export interface SchedulerCache {
 /** A step that was given to the backend. */
 interface Flight {
   entries: readonly StepEntry[];
+  /** Where the drafts come from that it verifies. */
+  drafted?: DraftMethod;
   outcome?: { result: StepResult; atMs: number } | { error: unknown };
 }
 
@@ -156,7 +162,7 @@ export class Scheduler {
         this.expire();
         this.#admit();
         await this.#awaitMasks();
-        this.#giveSteps();
+        await this.#giveDraftedOrPlain();
         await this.#settleSome();
         // Here, and not between giving and settling: a step may compute on this thread, and the tokens at hand are to get out before.
         await turns.next();
@@ -165,6 +171,7 @@ export class Scheduler {
       this.#lose(new TokenglassError('internal', 'Cannot go on: the loop of the engine broke', { cause }));
     }
     turns.close();
+    this.#options.speculator?.rest();
     this.#flights = [];
     this.#loop = undefined;
   }
@@ -252,6 +259,7 @@ export class Scheduler {
   /** Its KV goes, into the cache as far as there is room, and it waits to go on later with the same tokens. */
   #preempt(sequence: Sequence): void {
     const id = sequence.backendId!;
+    this.#options.speculator?.close(sequence);
     this.#options.cache?.keep(id, sequence.tokens);
     sequence.preempted();
     this.#backend.closeSequence(id);
@@ -269,6 +277,31 @@ export class Scheduler {
         this.cancel(sequence, 'failed', error);
       }
     }
+  }
+
+  /** One step that verifies drafts where that pays, nothing while results have to come first, else steps ahead of their results. */
+  async #giveDraftedOrPlain(): Promise<void> {
+    const { speculator } = this.#options;
+    const isSteady = !this.#admitting && [...this.#running].every(({ isPrefilling }) => !isPrefilling);
+    if (!speculator || !isSteady) {
+      this.#giveSteps();
+      return;
+    }
+    const plan = await speculator.plan([...this.#running], this.#flights.length === 0);
+    if (plan.kind === 'wait') return;
+    if (plan.kind === 'run-ahead') {
+      this.#giveSteps();
+      return;
+    }
+    for (const sequence of this.#running) {
+      const drafts = plan.drafts.get(sequence) ?? [];
+      const id = sequence.backendId;
+      // Nobody makes way for a guess.
+      const fits = drafts.length > 0 && id !== undefined && this.#backend.reserveKv(id, 1 + drafts.length);
+      if (fits) sequence.verifyNext(drafts);
+    }
+    const entries = this.#planStep();
+    if (entries.length > 0) this.#giveStep(entries, plan.method);
   }
 
   #giveSteps(): void {
@@ -313,8 +346,8 @@ export class Scheduler {
     return last !== sequence && this.#backend.reserveKv(id, tokens);
   }
 
-  #giveStep(entries: readonly StepEntry[]): void {
-    const flight: Flight = { entries };
+  #giveStep(entries: readonly StepEntry[], drafted?: DraftMethod): void {
+    const flight: Flight = { entries, ...(drafted && { drafted }) };
     this.#flights.push(flight);
     const settle = (outcome: NonNullable<Flight['outcome']>): void => {
       flight.outcome = outcome;
@@ -341,25 +374,47 @@ export class Scheduler {
       await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#wake = undefined;
     while (!this.#ended && this.#flights[0]?.outcome) {
-      const { entries, outcome } = this.#flights.shift()!;
-      if (!outcome) return;
-      if ('error' in outcome) this.#failStep(entries, outcome.error);
-      else this.#acceptStep(entries, outcome.result, outcome.atMs);
+      const flight = this.#flights.shift()!;
+      if (!flight.outcome) return;
+      if ('error' in flight.outcome) this.#failStep(flight.entries, flight.outcome.error);
+      else this.#acceptStep(flight, flight.outcome.result, flight.outcome.atMs);
     }
   }
 
-  #acceptStep(entries: readonly StepEntry[], { rows, trace }: StepResult, atMs: number): void {
+  #acceptStep({ entries, drafted }: Flight, { rows, trace }: StepResult, atMs: number): void {
     this.#measure(entries, trace, atMs);
-    this.#options.onStep(trace);
+    const sum = { drafted: 0, accepted: 0 };
     for (const [index, { sequence, row }] of entries.entries()) {
       try {
-        sequence.accept(row, rows[index], trace, atMs);
+        const verified = sequence.accept(row, rows[index], trace, atMs);
+        if (verified) this.#settleDrafts(row, verified, drafted, sum);
       } catch (error) {
         this.cancel(sequence, 'failed', error);
       }
       if (sequence.hasEnded) this.#release(sequence, true);
       else if (row.sample === true && row.input !== 'previous') this.#keepPrompt(sequence);
     }
+    this.#options.onStep(sum.drafted > 0 ? { ...trace, ...sum } : trace);
+    this.#options.speculator?.stepDone({
+      kind: drafted ?? (entries.every(({ row }) => row.input === 'previous') ? 'plain' : 'other'),
+      rows: trace.tokens,
+      sequences: entries.length,
+      startedAtMs: trace.startedAtMs,
+      atMs,
+    });
+  }
+
+  /** What was wrong goes, before anything else is made of the sequence's KV. */
+  #settleDrafts(
+    { sequence: id }: StepRow,
+    { drafted, accepted, rejected }: Verified,
+    method: DraftMethod | undefined,
+    sum: { drafted: number; accepted: number },
+  ): void {
+    if (rejected > 0) this.#backend.truncate(id, this.#backend.sequenceLength(id) - rejected);
+    if (method) this.#options.speculator?.verified(method, drafted, drafted - rejected);
+    sum.drafted += drafted;
+    sum.accepted += accepted;
   }
 
   #measure(entries: readonly StepEntry[], { startedAtMs, timing }: StepTrace, atMs: number): void {
@@ -411,6 +466,7 @@ export class Scheduler {
     const id = sequence.backendId;
     sequence.backendId = undefined;
     if (id === undefined) return;
+    this.#options.speculator?.close(sequence);
     try {
       if (isSound) this.#options.cache?.keep(id, sequence.tokens);
       this.#backend.closeSequence(id);

@@ -2,9 +2,12 @@ import { TokenglassError } from '../../shared/errors.ts';
 import type { EventQueue } from '../../shared/event-queue.ts';
 import type { FinishReason, OutputToken, Priority, TokenEvent, Usage } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
-import type { SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
+import type { SampledToken, SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
 import type { GrammarState } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
+import { countAccepted } from './speculation/accept-drafts.ts';
+import type { SequenceDrafts } from './speculation/sequence-drafts.ts';
+import type { DraftingSequence } from './speculation/speculator.ts';
 import type { TraceRecord } from './trace-record.ts';
 import type { Ranked } from './waiting-list.ts';
 
@@ -28,6 +31,8 @@ export interface SequencePlan {
   tokenBytes?: (id: number) => Uint8Array;
   /** See the `start` event. */
   promptTail?: string;
+  /** Where tokens to come are looked up; absent where nothing is to be drafted. Not with a grammar, whose masks need one token at a time. */
+  drafts?: SequenceDrafts;
   /** Called once the sequence runs: takes down its tokens, so that it can be gone on with. */
   journal?: () => { token(id: number): void; end(how: 'done' | 'cut'): void };
 }
@@ -44,8 +49,17 @@ export interface SequenceOptionsBag {
   timeout?: { deadlineMs: number; afterMs: number };
 }
 
+/** What came of the drafts of a row. */
+export interface Verified {
+  drafted: number;
+  /** Those that are part of the output: right, and not behind its end. */
+  accepted: number;
+  /** Those that were wrong. The backend has appended them, and is to drop them again. */
+  rejected: number;
+}
+
 /** One request on its way through the scheduler: says what it wants from the next step, and turns results into events. */
-export class Sequence implements Ranked {
+export class Sequence implements Ranked, DraftingSequence {
   /** Names it to the backend while it runs. */
   backendId: SequenceId | undefined;
   readonly priority: Priority;
@@ -74,6 +88,10 @@ export class Sequence implements Ranked {
   readonly #output: number[] = [];
   /** Samples asked of the backend, those in flight included; at most `maxTokens`. */
   #givenSamples = 0;
+  /** What the next row is to verify. */
+  #nextDrafts: readonly number[] = [];
+  /** Tokens were dropped behind the latest one, so that the backend does not know it as its previous one. */
+  #isCut = false;
 
   constructor({ record, queue, prepare, onEnded, priority, timeout }: SequenceOptionsBag) {
     this.#record = record;
@@ -125,7 +143,32 @@ export class Sequence implements Ranked {
     if (this.#givenSamples >= this.#plan.maxTokens) return 0;
     // What a grammar allows next depends on the token before, so nothing can run ahead of it.
     if (this.needsResults && this.#givenSamples > this.#output.length) return 0;
-    return 1;
+    return 1 + this.#nextDrafts.length;
+  }
+
+  get drafts(): SequenceDrafts | undefined {
+    return this.#plan?.grammar ? undefined : this.#plan?.drafts;
+  }
+
+  get samplesInFlight(): number {
+    return this.#givenSamples - this.#output.length;
+  }
+
+  get draftsMost(): number {
+    return this.#plan ? Math.max(0, this.#plan.maxTokens - this.#givenSamples - 1) : 0;
+  }
+
+  get draftRequest(): DraftingSequence['draftRequest'] {
+    return {
+      options: this.#plan!.options,
+      tokens: [...this.#known, ...this.#output.slice(this.#knownOutput)],
+      promptTokens: this.#plan!.promptTokens.length,
+    };
+  }
+
+  /** The next row verifies these. Only while no sample of it is in flight. */
+  verifyNext(drafts: readonly number[]): void {
+    this.#nextDrafts = drafts;
   }
 
   /** Tokens that it may still append to what is known. */
@@ -190,6 +233,8 @@ export class Sequence implements Ranked {
     this.#givenKnown = 0;
     this.#givenSamples = this.#output.length;
     this.#prefillTokensInFlight = 0;
+    this.#nextDrafts = [];
+    this.#isCut = false;
   }
 
   /** What to compute next, of at most `budget` tokens; nothing if results have to come first. Counts as given. */
@@ -198,7 +243,13 @@ export class Sequence implements Ranked {
     if (tokens < 1) return undefined;
     const sequence = this.backendId!;
     if (!this.isPrefilling) {
-      this.#givenSamples += 1;
+      const drafts = this.#nextDrafts.slice(0, tokens - 1);
+      this.#nextDrafts = [];
+      this.#givenSamples += 1 + drafts.length;
+      if (drafts.length > 0 || this.#isCut) {
+        this.#isCut = false;
+        return { sequence, input: [this.#output.at(-1)!, ...drafts], sample: 'each', isPrompt: false };
+      }
       return { sequence, input: 'previous', sample: true, isPrompt: false, ...this.#masked() };
     }
     // A row is of the prompt or of the answer, for the sake of the penalties.
@@ -225,16 +276,47 @@ export class Sequence implements Ranked {
     this.#pending?.catch(() => undefined); // told to whoever waits
   }
 
-  /** The result of a row, in the order the rows were given. Results after the end are discarded and not counted. */
-  accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): void {
+  /**
+   * The result of a row, in the order the rows were given. Results after the end are discarded and not counted.
+   * @returns what came of the row's drafts, if it had any
+   */
+  accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): Verified | undefined {
     // Of before a preemption: it is sampled again.
-    if (this.hasEnded || row.sequence !== this.backendId) return;
+    if (this.hasEnded || row.sequence !== this.backendId) return undefined;
+    if (row.sample === 'each' && row.input !== 'previous') return this.#acceptVerified(row.input, result, atMs);
     if (row.input !== 'previous') {
       this.#prefillTokensInFlight -= row.input.length;
       if (this.#output.length === 0) this.#record.prefillStep(step, atMs);
       if (this.#output.length === 0 && row.sample) this.#record.prefilled(step, atMs);
     }
     if (row.sample) this.#acceptToken(result, atMs);
+    return undefined;
+  }
+
+  /** The drafts that are right, and the token that the target model has after them. */
+  #acceptVerified(input: readonly number[], result: StepRowResult | undefined, atMs: number): Verified {
+    const sampled = result?.tokens;
+    if (sampled?.length !== input.length)
+      throw new TokenglassError('internal', 'Cannot go on: the backend did not give a token for each one of a row');
+    const drafts = input.slice(1);
+    const right = countAccepted(
+      drafts,
+      sampled.map(({ token }) => token),
+    );
+    const rejected = drafts.length - right;
+    this.#givenSamples -= rejected;
+    this.#isCut = rejected > 0;
+    this.#record.drafted(drafts.length);
+    let accepted = 0;
+    for (const [index, token] of sampled.slice(0, right + 1).entries()) {
+      if (this.hasEnded) break;
+      if (index < right) {
+        accepted += 1;
+        this.#record.draftAccepted();
+      }
+      this.#acceptToken(token, atMs);
+    }
+    return { drafted: drafts.length, accepted, rejected };
   }
 
   /** Ends the sequence with an error; without effect if it has ended. */
@@ -245,11 +327,12 @@ export class Sequence implements Ranked {
     else this.#queue.end(error);
   }
 
-  #acceptToken(result: StepRowResult | undefined, atMs: number): void {
+  #acceptToken(result: Partial<SampledToken> | undefined, atMs: number): void {
     if (result?.token === undefined)
       throw new TokenglassError('internal', 'Cannot go on: the backend gave no token for a row that asked for one');
     const { token: id, logprob, topLogprobs } = result;
     this.#output.push(id);
+    this.drafts?.append(id, () => this.#known);
     this.#journal?.token(id);
     this.#record.token(atMs);
     const { stopIds, text, maxTokens, tokenBytes, grammar } = this.#plan!;

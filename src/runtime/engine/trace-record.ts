@@ -17,6 +17,8 @@ export class TraceRecord {
   #seed: number | undefined;
   #preemptions = 0;
   #hidden = false;
+  #drafted = 0;
+  #accepted = 0;
 
   constructor(requestId: string, calledMs: number, clock: Clock, isHidden: () => boolean) {
     this.requestId = requestId;
@@ -47,6 +49,16 @@ export class TraceRecord {
   /** It gave its KV up, to go on later. */
   preempted(): void {
     this.#preemptions += 1;
+  }
+
+  /** So many tokens were drafted, and are verified. */
+  drafted(tokens: number): void {
+    this.#drafted += tokens;
+  }
+
+  /** A draft is part of the output. */
+  draftAccepted(): void {
+    this.#accepted += 1;
   }
 
   /** @param seed absent for greedy decoding */
@@ -97,6 +109,7 @@ export class TraceRecord {
         cachedTokens: this.#cached ? this.#cached.memory + this.#cached.stored : 0,
         completionTokens: this.#tokenTimesMs.length,
         ...(this.#cached && { cachedByTier: this.#cached }),
+        ...(this.#drafted > 0 && { draftedTokens: this.#drafted, acceptedTokens: this.#accepted }),
         ...(this.#resumedTokens > 0 && { resumedTokens: this.#resumedTokens }),
       },
       tokenTimesMs: [...this.#tokenTimesMs],

@@ -31,6 +31,7 @@ export interface CheckedRequest {
   ignoreEos: boolean;
   grammar?: OutputGrammar;
   logprobs: number;
+  speculation: boolean;
   priority: Priority;
   timeoutMs?: number;
   calledAtMs?: number;
@@ -49,6 +50,7 @@ const FIELDS = {
   ignoreEos: true,
   grammar: true,
   logprobs: true,
+  speculation: true,
   priority: true,
   timeoutMs: true,
   calledAtMs: true,
@@ -78,6 +80,7 @@ export function validateRequest(request: unknown, limits: RequestLimits): Checke
     ignoreEos: check.optionalBoolean(fields['ignoreEos'], 'ignoreEos'),
     ...(fields['grammar'] !== undefined && { grammar: validateGrammar(fields['grammar'], limits) }),
     logprobs: validateLogprobs(fields['logprobs'], limits.maxLogprobs),
+    speculation: fields['speculation'] === undefined || check.optionalBoolean(fields['speculation'], 'speculation'),
     priority: validatePriority(fields['priority']),
     ...(timeoutMs !== undefined && { timeoutMs: check.number(timeoutMs, 'timeoutMs', 0, Number.MAX_SAFE_INTEGER) }),
     ...(calledAtMs !== undefined && { calledAtMs: check.number(calledAtMs, 'calledAtMs', 0, Number.MAX_VALUE) }),

@@ -40,10 +40,10 @@ export function describeVerification({
   ): Promise<SampledToken[]> => {
     const sequence = backend.openSequence(sequenceOptions(sampling, logprobs));
     await continueSequence(backend, sequence, prompt, 1);
-    const sampled = [];
+    const sampled: SampledToken[] = [];
     for (const id of input) {
       const { rows } = await backend.step([{ sequence, input: [id], sample: true, isPrompt: false }]);
-      sampled.push(rows[0]);
+      sampled.push({ ...rows[0], token: rows[0]!.token! });
     }
     backend.closeSequence(sequence);
     return sampled;

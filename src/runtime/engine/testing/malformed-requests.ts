@@ -50,6 +50,7 @@ export const MALFORMED_REQUESTS: readonly (readonly [field: string, request: unk
   ['logprobs', { messages: hi, logprobs: -1 }],
   ['logprobs', { messages: hi, logprobs: true }],
   ['logprobs', { messages: hi, logprobs: 1e6 }],
+  ['speculation', { messages: hi, speculation: 'off' }],
   ['priority', { messages: hi, priority: 1 }],
   ['priority', { messages: hi, priority: 'urgent' }],
   ['timeoutMs', { messages: hi, timeoutMs: -1 }],

@@ -32,6 +32,18 @@ export const hashedToken: NextToken = ({ tokens, promptLength }, { sampling }) =
   }
 };
 
+/**
+ * A text that repeats itself, mostly: what follows depends on the two tokens before, but at every fourth place or so on all of them. Sampling too
+ * makes the odd token another one.
+ */
+export const repetitiveToken: NextToken = (history, options) => {
+  const whole = hashedToken(history, options);
+  const { tokens } = history;
+  if (whole % 4 === 0 || whole === END_ID) return whole;
+  const hash = mix(mix(0x811c9dc5, tokens.at(-1) ?? 0), tokens.at(-2) ?? 0);
+  return FIRST_PRINTABLE + (hash % 5);
+};
+
 /** Answers `ids` and then end tokens, whatever the prompt; "?" for ever once the output so far is not what it had answered. */
 export const scriptedTokens =
   (ids: readonly number[]): NextToken =>
