@@ -1,7 +1,7 @@
 import type { SchedulingPolicy } from '../../shared/info.ts';
 
 /** What a policy comes to, as data. */
-export interface Policy {
+interface Policy {
   /** Requests that run at the same time, of those that the backend can. */
   maxRunning: number;
   /**

@@ -4,7 +4,7 @@ import type { Sequence } from './sequence.ts';
 import { byRank } from './waiting-list.ts';
 
 /** What a step has room for. */
-export interface StepBudget {
+interface StepBudget {
   /** Rows: one for each sequence. */
   rows: number;
   /** Tokens of all rows. */

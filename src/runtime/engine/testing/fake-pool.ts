@@ -1,7 +1,7 @@
 import { KV_BLOCK_TOKENS } from '../../backends/backend.ts';
 
 /** What the pool knows of a sequence. */
-export interface PooledSequence {
+interface PooledSequence {
   readonly tokens: readonly number[];
   /** Blocks that it has, set aside or written. */
   blocks: number;

@@ -4,7 +4,7 @@ import type { SeededRandom } from '../../models/testing/random.ts';
 import type { Engine } from '../engine.ts';
 
 /** A request of a schedule, and when it joins and leaves. */
-export interface ScheduledRequest {
+interface ScheduledRequest {
   request: GenerateRequest;
   /** Joins once the engine has made so many steps since the first, or has nothing else to do. */
   afterSteps: number;
@@ -18,7 +18,7 @@ export interface Schedule {
   requests: readonly ScheduledRequest[];
 }
 
-export interface ScheduleLimits {
+interface ScheduleLimits {
   requests: number;
   /** Ids from `firstId` to before `endId` are drawn for prompts. */
   firstId: number;
@@ -71,7 +71,7 @@ function drawSampling(random: SeededRandom): SamplingParams {
 }
 
 /** What came of a request of a schedule. */
-export interface ScheduledAnswer {
+interface ScheduledAnswer {
   ids: number[];
   text: string;
   aborted: boolean;
