@@ -14,6 +14,7 @@ export const SETTINGS = {
   cache: { label: 'Prefix cache', choices: ['off', 'on'] },
   threads: { label: 'Threads', hint: 'its own choice' },
   'run-ahead': { label: 'Steps in flight', choices: ['4', '3', '2', '1'] },
+  speculation: { label: 'Speculation', choices: ['off', 'prompt-lookup'] },
   context: { label: 'Context, tokens', hint: 'what the model can' },
   worker: { label: 'Runs in', choices: ['worker', 'page'] },
   url: { label: 'Server', hint: 'http://localhost:8000/v1' },
@@ -57,7 +58,7 @@ const ours = (
 
 function engineOptions(
   engine: EngineName,
-  { cache, threads, context, worker, model, 'run-ahead': runAhead }: Settings,
+  { cache, threads, context, worker, model, speculation, 'run-ahead': runAhead }: Settings,
   hooks: LoadHooks,
 ): CreateEngineOptions {
   return {
@@ -66,6 +67,7 @@ function engineOptions(
     worker: worker !== 'page',
     // In memory only: what a person's own chats have stored is neither found nor cleared.
     prefixCache: cache === 'on' ? { storedBytes: 0 } : false,
+    ...(speculation === 'prompt-lookup' && { speculation }),
     ...(threads !== undefined && { threads: Number(threads) }),
     ...(context !== undefined && { contextTokens: Number(context) }),
     ...(runAhead !== undefined && { runAhead: Number(runAhead) }),
@@ -106,14 +108,22 @@ export const KINDS: readonly Kind[] = [
     'model',
     'cache',
     'run-ahead',
+    'speculation',
     'context',
     'worker',
   ]),
-  ours('onnx-webgpu', 'ONNX on GPU', 'onnxruntime-web, on the graphics chip', ['model', 'cache', 'context', 'worker']),
+  ours('onnx-webgpu', 'ONNX on GPU', 'onnxruntime-web, on the graphics chip', [
+    'model',
+    'cache',
+    'speculation',
+    'context',
+    'worker',
+  ]),
   ours('onnx-wasm', 'ONNX on CPU', 'onnxruntime-web, on the processor', [
     'model',
     'cache',
     'threads',
+    'speculation',
     'context',
     'worker',
   ]),
