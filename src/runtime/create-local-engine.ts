@@ -46,6 +46,12 @@ export interface LocalEngineOptions {
   /** Threads on WASM. @default 1 without cross-origin isolation, else at most 4 and at most the processors there are */
   threads?: number;
   /**
+   * Arithmetic of prompts on `webgpu`. `exact`: f32, so that answers are the same however a prompt is cut into chunks, and with the prefix cache
+   * or without. `fast`: also f16 and INT8 activations where they are faster on this device; a token that is nearly as likely as another may then
+   * change. @default 'exact'
+   */
+  prefillPrecision?: 'exact' | 'fast';
+  /**
    * Steps in flight at once on the engine `webgpu`, 1 to 4: 1 waits for each token before the next is begun, as others do, and shows what not
    * waiting is worth. @default 4
    */
@@ -196,6 +202,7 @@ async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedM
     ...(options.runAhead !== undefined && { runAhead: options.runAhead }),
     source,
     path: gguf!,
+    ...(options.prefillPrecision && { prefillPrecision: options.prefillPrecision }),
     onHeader: (read) => {
       header = read;
     },
