@@ -1,6 +1,7 @@
 import { defineConfig } from 'vite';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pageParts } from './demo/page-parts.ts';
 
 /** Every HTML page of the demo is an entry. */
 function pages(folder: string): string[] {
@@ -25,6 +26,7 @@ export default defineConfig({
   root: 'demo',
   base: './',
   publicDir: false,
+  plugins: [pageParts()],
   define: { __TOKENGLASS_VERSION__: JSON.stringify(version) },
   server: { headers, host: '127.0.0.1', fs: { allow: ['..'] } },
   preview: { headers, host: '127.0.0.1' },
