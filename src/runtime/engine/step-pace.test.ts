@@ -57,16 +57,6 @@ describe('StepPace', () => {
     expect(drive(pace, { decodeMs: 1, tokenMs: (chunk) => chunk * 50 }, 20).at(-1)).to.equal(4);
   });
 
-  it('chunkTokens: where a piece costs much whatever its size, it is as large as makes up for that', () => {
-    const pace = afterDecoding(2.5, 10);
-    for (let step = 0; step < 4; step++) pace.observe({ decodeRows: 0, prefillTokens: 256, ms: 256 });
-    const chunks = drive(pace, { decodeMs: 10, tokenMs: (chunk) => 40 + chunk }, 30);
-    expect(chunks.at(-1)).to.equal(36);
-    const cheap = afterDecoding(2.5, 10);
-    for (let step = 0; step < 4; step++) cheap.observe({ decodeRows: 0, prefillTokens: 256, ms: 256 });
-    expect(drive(cheap, { decodeMs: 10, tokenMs: (chunk) => 2 + chunk }, 30).at(-1)).to.equal(12);
-  });
-
   it('observe: one slow step, and results that come together, change nothing', () => {
     const pace = afterDecoding(2.5, 10);
     drive(pace, { decodeMs: 10, tokenMs: (chunk) => chunk * 0.5 }, 20);

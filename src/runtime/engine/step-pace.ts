@@ -18,10 +18,6 @@ const FIRST_CHUNK = 16;
 const ROW_GROUP = 8;
 /** A prompt gets on, however slow its tokens are. */
 const MIN_CHUNK = 4;
-/** A piece that would be mostly overhead (more kernels, KV read again) is made as large as makes up for that, and not larger than this. */
-const MAX_MAKING_UP = 64;
-/** Prompt tokens of a step whose cost says what a token costs, rather than a step. */
-const MANY_TOKENS = 32;
 /** A result that came together with the one before says nothing of its step's own time. */
 const TOGETHER = 0.2;
 
@@ -33,12 +29,7 @@ export class StepPace {
   readonly #stretch: number;
   /** By the number of rows. */
   readonly #decodeMs = new Map<number, number[]>();
-  /** Cost of a prompt token in a piece beside rows that decode, overhead included; before there was one, in a step of its own. */
   readonly #tokenMs: number[] = [];
-  /** Cost of a prompt token in large steps of prompts alone: hardly any overhead. */
-  readonly #bareTokenMs: number[] = [];
-  /** Of the latest pieces. */
-  readonly #overheadMs: number[] = [];
   /** The largest piece measured: estimates are not trusted for more than twice of it. */
   #largest = FIRST_CHUNK / 2;
 
@@ -54,14 +45,9 @@ export class StepPace {
       const samples = this.#decodeMs.get(decodeRows) ?? [];
       this.#decodeMs.set(decodeRows, samples);
       remember(samples, ms);
-    } else if (decodeRows === 0) {
-      remember(this.#tokenMs, ms / prefillTokens);
-      if (prefillTokens >= MANY_TOKENS) remember(this.#bareTokenMs, ms / prefillTokens);
-    } else if (decodeMs !== undefined) {
-      const ownMs = Math.max(0, ms - decodeMs);
-      const bareMs = percentile(this.#bareTokenMs, 50);
-      remember(this.#tokenMs, ownMs / prefillTokens);
-      if (bareMs !== undefined) remember(this.#overheadMs, Math.max(0, ownMs - bareMs * prefillTokens));
+    } else if (decodeRows === 0) remember(this.#tokenMs, ms / prefillTokens);
+    else if (decodeMs !== undefined) {
+      remember(this.#tokenMs, Math.max(0, ms - decodeMs) / prefillTokens);
       this.#largest = Math.max(this.#largest, prefillTokens);
     }
   }
@@ -78,15 +64,7 @@ export class StepPace {
     if (nowMs === undefined || tokenMs === undefined) return wholeGroups(decodeRows, FIRST_CHUNK);
     const soonMs = Math.max(nowMs, this.#decodeMsOf(decodeRows + joining) ?? nowMs);
     const fitting = Math.floor((this.#stretch * soonMs - nowMs) / Math.max(tokenMs, Number.MIN_VALUE));
-    return wholeGroups(decodeRows, Math.min(Math.max(fitting, this.#makingUp()), 2 * this.#largest));
-  }
-
-  /** Tokens whose own cost is that of the overhead of a piece. */
-  #makingUp(): number {
-    const overheadMs = percentile(this.#overheadMs, 50);
-    const bareMs = percentile(this.#bareTokenMs, 50);
-    if (overheadMs === undefined || bareMs === undefined || bareMs <= 0) return 0;
-    return Math.min(Math.floor(overheadMs / bareMs), MAX_MAKING_UP);
+    return wholeGroups(decodeRows, Math.min(fitting, 2 * this.#largest));
   }
 
   /** What a step of so many rows takes; where none was measured, one of the next smaller number, else of the next larger. */
