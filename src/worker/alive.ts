@@ -19,3 +19,11 @@ export function whenDead(name: string, signal: AbortSignal, onDeath: () => void)
   if (!('locks' in navigator)) return;
   navigator.locks.request(name, { signal }, () => onDeath()).catch(() => undefined); // aborted: no longer of interest
 }
+
+/** Holds a lock until the returned function is called, or this realm is gone; resolves once it is held. */
+export function holdLock(name: string): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const held = (): Promise<void> => new Promise((release) => resolve(release));
+    navigator.locks.request(name, held).catch(reject);
+  });
+}

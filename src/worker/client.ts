@@ -18,6 +18,10 @@ export interface ConnectOptions {
   signal?: AbortSignal;
   /** Called once when the engine is disposed of or has died: where the worker is terminated. */
   onClosed?: () => void;
+  /** What a page can do when the worker has died. @default 'create a new engine' */
+  remedy?: string;
+  /** A sentence that `info.reason` ends with. */
+  note?: string;
   clock?: Clock;
 }
 
@@ -89,11 +93,13 @@ class WorkerEngine implements Engine {
     const onAbort = (): void => void this.#host.cancelLoad();
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      this.#info = await this.#orClosed(() =>
+      const info = await this.#orClosed(() =>
         this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
       );
-      if (this.#info.prefixCache) this.prefixCache = remotePrefixCache(this.#host, (call) => this.#orClosed(call));
-      if (this.#info.resumable) {
+      const { note } = this.#options;
+      this.#info = note === undefined ? info : { ...info, reason: `${info.reason} ${note}` };
+      if (info.prefixCache) this.prefixCache = remotePrefixCache(this.#host, (call) => this.#orClosed(call));
+      if (info.resumable) {
         this.resumable = () => this.#orClosed(() => this.#host.resumable());
         this.resume = (answer, resumeSignal) =>
           this.#start(this.#clock.now(), (id) => ({ type: 'resume', id, answer }), resumeSignal);
@@ -263,7 +269,7 @@ class WorkerEngine implements Engine {
     this.#close(
       new TokenglassError(
         'worker-dead',
-        `Cannot go on: the worker of the engine is gone, ${what}; create a new engine`,
+        `Cannot go on: the worker of the engine is gone, ${what}; ${this.#options.remedy ?? 'create a new engine'}`,
       ),
     );
   }

@@ -5,7 +5,9 @@ import { isWebLlmModel } from '../runtime/adapters/web-llm/web-llm-model.ts';
 import { askToPersist } from '../runtime/models/store/ask-to-persist.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
-import { connectEngine } from './client.ts';
+import { connectEngine, type ConnectOptions } from './client.ts';
+import type { LoadOptions } from './protocol.ts';
+import type { ShareOptions } from './share/share-engine.ts';
 
 export interface CreateEngineOptions extends LocalEngineOptions {
   /**
@@ -13,6 +15,12 @@ export interface CreateEngineOptions extends LocalEngineOptions {
    * imports `tokenglass/worker`; it is terminated with the engine). @default true
    */
   worker?: boolean | Worker;
+  /**
+   * Share the engine with other chats of this page and with other tabs of this origin that ask for the same: the model is loaded once, and
+   * requests are batched together. The last one to dispose of it ends it (docs/engines.md). Where this cannot be, an engine of its own is made, and
+   * `info.reason` says why. @default false
+   */
+  share?: boolean | ShareOptions;
   /**
    * With `engine: 'auto'`, a server that is asked where the model does not run on this device. What a page sends then leaves the device;
    * `info.reason` says that, and why. @default none: the load fails
@@ -53,19 +61,31 @@ export async function createEngine({ fallback, ...options }: CreateEngineOptions
 /** On this device. */
 async function createHere(given: Omit<CreateEngineOptions, 'fallback'>): Promise<OpenAiEngine> {
   const options = isWebLlmModel(given.model) ? { ...given, model: ofThePage(given.model) } : given;
-  const { worker = true, onProgress, signal, gpu, ...load } = options;
+  const { worker = true, share = false, onProgress, signal, gpu, ...load } = options;
+  if (share !== false && worker !== true)
+    throw new TypeError('Cannot share an engine that runs in the page or in a worker of its own: leave worker out');
   if (worker === false) return withOpenAi(await createLocalEngine({ ...options }));
   if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
   signal?.throwIfAborted();
-  const running = worker === true ? startWorker() : worker;
-  const engine = await connectEngine(running, load, {
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-    onClosed: () => running.terminate(),
-  });
+  const told = { ...(onProgress && { onProgress }), ...(signal && { signal }) };
+  const engine = share === false ? await inWorker(load, worker, told) : await shared(load, share, told);
   // What was downloaded should stay; the worker that stored it cannot ask for that.
   if (load.store !== false && load.model !== 'tutor') void askToPersist();
   return withOpenAi(engine);
+}
+
+type Told = Pick<ConnectOptions, 'onProgress' | 'signal' | 'note'>;
+
+function inWorker(load: LoadOptions, worker: true | Worker, told: Told): Promise<Engine> {
+  const running = worker === true ? startWorker() : worker;
+  return connectEngine(running, load, { ...told, onClosed: () => running.terminate() });
+}
+
+async function shared(load: LoadOptions, share: true | ShareOptions, told: Told): Promise<Engine> {
+  const { shareEngine, shareObstacle } = await import('./share/share-engine.ts');
+  const obstacle = shareObstacle();
+  if (obstacle !== undefined) return inWorker(load, true, { ...told, note: `It is not shared: ${obstacle}.` });
+  return shareEngine(load, share === true ? {} : share, told);
 }
 
 /** URLs of the page's, before a worker takes them for its own. */

@@ -15,8 +15,10 @@ exposeEngine(globalThis as unknown as Parameters<typeof exposeEngine>[0], async 
     self.close();
     await new Promise(() => undefined);
   }
-  // Without a failure of its own, every step takes a task, so that messages have a chance to come between.
-  const { engine } = createFakeEngine({ completion: model === 'stalls' ? 'manual' : 'task', contextTokens: 4096 });
+  // Without a failure of its own, every step takes a task, so that messages have a chance to come between; a paced one takes as long as messages do.
+  const isManual = model === 'stalls' || model === 'paced';
+  const { engine, backend } = createFakeEngine({ completion: isManual ? 'manual' : 'task', contextTokens: 4096 });
+  if (model === 'paced') setInterval(() => backend.complete(), 4);
   if (model === 'throws-later') setTimeout(() => reportError(new TypeError('an uncaught error')), 50);
   return engine;
 });

@@ -1,0 +1,4 @@
+import { hostClients } from '../host-clients.ts';
+import { createFake } from './fake-engine-factory.ts';
+
+hostClients(globalThis, createFake);
