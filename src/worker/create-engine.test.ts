@@ -34,4 +34,9 @@ describe('createEngine', () => {
     const files = createEngine({ engine: 'web-llm', model: { files: [] }, worker: false });
     expect((await rejection(files)).code).to.equal('model-unsupported');
   });
+
+  it('share: an engine in the page, or in a worker of its own, cannot be shared', async () => {
+    const error = await rejection(createEngine({ model: 'tutor', share: true, worker: false }));
+    expect(error).to.be.instanceOf(TypeError);
+  });
 });

@@ -1,7 +1,12 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import { holdLock, whenDead } from '../alive.ts';
-import type { FromSwitchboard, Generation, SharePlace, ToSwitchboard } from './protocol.ts';
-import { connectLockOf } from './start-switchboard.ts';
+import {
+  connectLockOf,
+  type FromSwitchboard,
+  type Generation,
+  type SharePlace,
+  type ToSwitchboard,
+} from './protocol.ts';
 
 /** How the threads are started; a bundler looks for the literals in `start-workers.ts`. */
 export interface ShareWorkers {

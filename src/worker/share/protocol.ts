@@ -61,3 +61,6 @@ export interface HostStart {
   /** To be held from now on. */
   lock: string;
 }
+
+/** Pages hold this lock, shared, while they connect to the SharedWorker of that name; it closes only while it has it alone. */
+export const connectLockOf = (name: string): string => `tokenglass-connect-${name}`;

@@ -1,6 +1,7 @@
 import { holdAliveLock } from '../alive.ts';
 import type { EngineFactory } from '../host.ts';
 import type { SharePlace } from './protocol.ts';
+import { connectLockOf } from './protocol.ts';
 import { serveClients } from './serve-clients.ts';
 import { Switchboard } from './switchboard.ts';
 
@@ -10,9 +11,6 @@ export interface SharedWorkerScope {
   onconnect: ((event: MessageEvent) => void) | null;
   close(): void;
 }
-
-/** Pages hold this lock, shared, while they connect to the SharedWorker of that name; it closes only while it has it alone. */
-export const connectLockOf = (name: string): string => `tokenglass-connect-${name}`;
 
 /** Makes a SharedWorker a switchboard, which closes when its last client has left. */
 export function startSwitchboard(
