@@ -51,6 +51,6 @@ export function conditionsOf(
     chatTemplate: !workload.raw,
     slo: workload.slo,
     prefixCache: prefixCache ? { enabled: true, flushed } : { enabled: false },
-    speculative: { enabled: false },
+    speculative: info.speculation ? { enabled: true, method: info.speculation } : { enabled: false },
   };
 }

@@ -1,3 +1,4 @@
+import { acceptanceRate } from '../metrics/speculation.ts';
 import { summarize, type Summary } from '../metrics/summary.ts';
 import type { Figures, Goodput } from './report.ts';
 import type { Sample } from './sample.ts';
@@ -26,6 +27,10 @@ export function computeFigures(part: MeasuredPart): Figures {
   const visible = samples.filter(({ hidden }) => !hidden);
   const of = (pick: (sample: Sample) => number | undefined): Summary =>
     summarize(visible.flatMap((sample) => pick(sample) ?? []));
+  const draftAcceptance = acceptanceRate({
+    draftedTokens: sum(samples, ({ draftedTokens = 0 }) => draftedTokens),
+    acceptedTokens: sum(samples, ({ acceptedTokens = 0 }) => acceptedTokens),
+  });
   const promptTokens = sum(samples, (sample) => sample.promptTokens);
   return {
     ttftMs: of(({ ttftMs }) => ttftMs),
@@ -41,6 +46,7 @@ export function computeFigures(part: MeasuredPart): Figures {
     ...systemRates(part),
     goodput: goodput(part),
     prefixCacheHitRate: promptTokens ? sum(samples, ({ cachedTokens }) => cachedTokens) / promptTokens : 0,
+    ...(draftAcceptance !== undefined && { draftAcceptance }),
   };
 }
 

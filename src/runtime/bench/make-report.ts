@@ -70,6 +70,7 @@ function flatFigures(runs: readonly Run[], searches: readonly CapacitySearch[]):
     put('goodput.tokensPerSecond', figures.goodput.tokensPerSecond);
     put('goodput.share', figures.goodput.share);
     put('prefixCacheHitRate', figures.prefixCacheHitRate);
+    put('draftAcceptance', figures.draftAcceptance);
     put('requests.completed', requests.completed);
     put('requests.failed', requests.failed);
     for (const [name, value] of Object.entries<number>({ ...gpuCallsPerToken })) put(`gpuCallsPerToken.${name}`, value);

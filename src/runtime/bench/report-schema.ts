@@ -97,7 +97,7 @@ const CONDITIONS: Schema = {
       chatTemplate: yesOrNo,
       slo: ref('slo'),
       prefixCache: object({ enabled: yesOrNo }, { flushed: yesOrNo }),
-      speculative: object({ enabled: yesOrNo }),
+      speculative: object({ enabled: yesOrNo }, { method: named }),
     },
     {
       adapter: object({
@@ -164,6 +164,8 @@ const SAMPLE = object(
     e2eMs: number,
     prefillTokensPerSecond: number,
     dispatchDelayMs: number,
+    draftedTokens: count,
+    acceptedTokens: count,
   },
 );
 

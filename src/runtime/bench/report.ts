@@ -59,7 +59,8 @@ export interface Conditions {
   slo: Slo;
   /** `flushed`: emptied after the warm-up; absent where there is none. */
   prefixCache: { enabled: boolean; flushed?: boolean };
-  speculative: { enabled: boolean };
+  /** `method`: where drafts come from; absent where there are none. */
+  speculative: { enabled: boolean; method?: string };
 }
 
 /** Good: within every limit of the SLO. Rates are per second of the run. */
@@ -96,7 +97,7 @@ export interface Figures {
   goodput: Goodput;
   /** Cached prompt tokens / prompt tokens. */
   prefixCacheHitRate: number;
-  /** Accepted / proposed draft tokens; absent without speculation. */
+  /** Accepted / drafted tokens; absent where nothing was drafted. */
   draftAcceptance?: number;
 }
 

@@ -24,6 +24,9 @@ export interface Sample {
   promptTokens: number;
   cachedTokens: number;
   outputTokens: number;
+  /** Drafts that were verified, and those of them that are output; absent where there were none. */
+  draftedTokens?: number;
+  acceptedTokens?: number;
   finishReason: FinishReason;
   ttftMs?: number;
   ttftParts?: TtftParts;
@@ -95,6 +98,8 @@ export function toSample({ trace, finishReason, text, ids }: Measured, { originM
     tpotMs: tpot(trace),
     e2eMs: e2e(trace),
     prefillTokensPerSecond: prefillRate(trace),
+    draftedTokens: trace.usage.draftedTokens,
+    acceptedTokens: trace.usage.acceptedTokens,
   };
   return {
     ...place,

@@ -50,6 +50,13 @@ const ROWS: readonly (readonly [name: string, cell: (run: Run) => string])[] = [
     'prefix cache hits',
     ({ figures, conditions }) => (conditions.prefixCache.enabled ? percent(figures.prefixCacheHitRate) : 'off'),
   ],
+  [
+    'drafts accepted',
+    ({ figures: { draftAcceptance }, conditions }) => {
+      if (!conditions.speculative.enabled) return 'off';
+      return draftAcceptance === undefined ? 'none drafted' : percent(draftAcceptance);
+    },
+  ],
   ['warm-up / cool-down', ({ conditions: c }) => `${c.warmUpRequests} requests / ${number(c.coolDownMs / 1000)} s`],
   ['measured for', ({ durationMs }) => `${number(durationMs / 1000)} s`],
   ['completed / failed', ({ requests }) => `${requests.completed} / ${requests.failed}`],

@@ -7,6 +7,7 @@ import { diagnose, type Diagnosis } from '../../runtime/metrics/diagnosis.ts';
 import { itl } from '../../runtime/metrics/itl.ts';
 import { prefillRate } from '../../runtime/metrics/rates.ts';
 import { RingBuffer } from '../../runtime/metrics/ring-buffer.ts';
+import { summarizeSpeculation, type SpeculationSummary } from '../../runtime/metrics/speculation.ts';
 import type { DevicePeaks } from '../../runtime/metrics/step-split.ts';
 import { TraceLog } from '../../runtime/metrics/trace-log.ts';
 import type { ContextSample } from '../context-chart/context-samples.ts';
@@ -20,6 +21,8 @@ import { TokenHistory } from './token-history.ts';
 const DIAGNOSED = { decode: 64, prefill: 8 } as const;
 /** Steps whose context length is drawn. */
 const CONTEXT_STEPS = 1024;
+/** Steps that the figures of drafts are of. */
+const DRAFTED_STEPS = 512;
 /** Gaps of the session that are kept for their distribution. */
 const SESSION_GAPS = 4096;
 
@@ -64,7 +67,7 @@ export class DashboardModel {
     const endedMs = step.startedAtMs + step.timing.totalMs;
     // The end of the last prefill chunk is where the first token is known.
     if (step.kind === 'prefill') this.#tokens.clear();
-    this.#tokens.add({ atMs: endedMs });
+    for (let token = 0; token <= (step.accepted ?? 0); token++) this.#tokens.add({ atMs: endedMs });
     this.#lastKind = step.kind;
   }
 
@@ -125,6 +128,11 @@ export class DashboardModel {
   /** Of the latest answer that ended; absent while one is on. */
   get prefillTokensPerSecond(): number | undefined {
     return this.#trace && prefillRate(this.#trace);
+  }
+
+  /** Of the latest steps; absent while none of them verified drafts. */
+  get speculation(): SpeculationSummary | undefined {
+    return summarizeSpeculation(this.log.latestSteps('decode', DRAFTED_STEPS).map(({ step }) => step));
   }
 
   /** Tokens that have KV now. */

@@ -181,6 +181,7 @@ export class TgDashboard extends LitElement {
         promptTokens,
         cachedTokens,
         memoryBytes: info && memoryBytesOf(info.model, used ?? 0),
+        ...(info?.speculation && { speculation: this.#model.speculation }),
       },
       ticks: this.#model.ticks(info),
     };

@@ -120,7 +120,7 @@ export class LiveFiguresModel {
       if (this.#phase !== LivePhase.prefill) this.#begin(LivePhase.streaming);
       this.#phase = LivePhase.streaming;
     }
-    this.#token(endedMs, step.kind === 'decode');
+    for (let token = 0; token <= (step.accepted ?? 0); token++) this.#token(endedMs, step.kind === 'decode');
   }
 
   onRequest({ outcome, trace }: EngineEvents['request']): void {

@@ -11,6 +11,7 @@ import {
   type Figure,
 } from '../internal/format.ts';
 import { renderFeel } from '../internal/render-figure.ts';
+import type { SpeculationSummary } from '../../runtime/metrics/speculation.ts';
 import { controls } from '../styles/controls.ts';
 import { feelStyles } from '../styles/feel.ts';
 import { tokens } from '../styles/tokens.ts';
@@ -29,12 +30,14 @@ export interface Stats {
   cachedTokens?: number | undefined;
   /** Weights and the KV of the context now. */
   memoryBytes?: number | undefined;
+  /** What drafts came to; its tile is there only with it. */
+  speculation?: SpeculationSummary | undefined;
 }
 
 /**
- * The six figures of an answer, large, each with what it means: how it feels, or what it is of.
+ * The six figures of an answer, large, each with what it means: how it feels, or what it is of; a seventh where tokens are drafted.
  *
- * @summary Tiles: TTFT, ms/token, tok/s, prefill rate, cached share, memory
+ * @summary Tiles: TTFT, ms/token, tok/s, prefill rate, cached share, memory, drafts
  * @csspart tile - One figure
  */
 export class TgStats extends LitElement {
@@ -77,6 +80,7 @@ export class TgStats extends LitElement {
         )}
         ${renderTile('From the cache', formatShare(this.#cachedShare()), promptTokens === undefined ? 'of the prompt' : `${this.stats.cachedTokens ?? 0} of ${promptTokens} tokens`)}
         ${renderTile('Memory', bytesFigure(memoryBytes), 'weights and KV')}
+        ${this.stats.speculation ? renderDrafts(this.stats.speculation) : nothing}
       </dl>
     `;
   }
@@ -93,6 +97,23 @@ function bytesFigure(bytes: number | undefined): Figure {
   const [value = ABSENT, unit = ''] = formatBytes(bytes).split(' ');
   return value === ABSENT ? { value, unit, spoken: 'not measured' } : { value, unit, spoken: `${value} ${unit}` };
 }
+
+function renderDrafts({
+  draftedTokens,
+  acceptedTokens,
+  tokensPerVerifyStep,
+  effectiveItlMs,
+  savedMs,
+}: SpeculationSummary) {
+  const saved = savedMs === undefined ? nothing : html`, ${formatText(savedMs)} ${savedMs < 0 ? 'lost' : 'saved'}`;
+  const each = html`${tokensPerVerifyStep.toFixed(1)} tokens a step, ${formatText(effectiveItlMs)} each${saved}`;
+  return renderTile('Drafts right', formatShare(acceptedTokens / draftedTokens), each);
+}
+
+const formatText = (ms: number): string => {
+  const { value, unit } = formatMs(Math.abs(ms));
+  return `${value} ${unit}`;
+};
 
 const renderTile = (name: string, { value, unit, spoken }: Figure, note: unknown, kind = '') => html`
   <div class="tile ${kind}" part="tile">

@@ -13,6 +13,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),
   clock: async (context) => (await import('./clock.ts')).clock(context),
   overhead: async (context) => (await import('./overhead.ts')).overhead(context),
+  speculative: async (context) => (await import('./speculative.ts')).speculative(context),
   batching: async (context) => (await import('./batching.ts')).batching(context),
   diagnosis: async (context) => (await import('./diagnosis.ts')).diagnosis(context),
 };

@@ -21,10 +21,15 @@ export class Acceptance {
     this.#tried[at] = this.#tried[at]! * FADE + 1;
   }
 
-  /** The share that turned out right, 0 to 1. */
+  /** The share that turned out right, 0 to 1: of this evidence, or of less where that did better, as more cannot mean less. */
   of(evidence: number): number {
-    const at = bucketOf(evidence);
-    return this.#right[at]! / this.#tried[at]!;
+    const own = bucketOf(evidence);
+    let best = this.#right[own]! / this.#tried[own]!;
+    for (let at = 0; at < own; at++) {
+      // What is mostly assumed says nothing of another bucket.
+      if (this.#tried[at]! > 2 * PRIOR_WEIGHT) best = Math.max(best, this.#right[at]! / this.#tried[at]!);
+    }
+    return best;
   }
 
   /**
