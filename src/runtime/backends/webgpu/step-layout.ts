@@ -2,7 +2,7 @@ import { STEP_WORDS, packStepRow, type SampleRow } from './kernels/sample/layout
 
 /** What is different from step to step, in one buffer that one write fills. Offsets in u32 words. */
 export interface StepLayout {
-  /** Word 0: rows; 1: tokens of a split; 2: splits; from 16 on: row of x behind each row of logits. */
+  /** Word 0: rows; 1: tokens of a split; 2: splits; 3: rows that attend one by one; from 16 on: row of x behind each row of logits. */
   gatherAt: 16;
   /** [maxSamples] of {@link STEP_WORDS}: what each row of logits is for. 256-byte aligned, as a binding begins here. */
   samplesAt: number;
@@ -55,10 +55,11 @@ export class StepWriter {
     this.#words = new Uint32Array(layout.words);
   }
 
-  setHeader(rows: number, splitTokens: number, splits: number): void {
+  setHeader(rows: number, splitTokens: number, splits: number, singles: number): void {
     this.#words[0] = rows;
     this.#words[1] = splitTokens;
     this.#words[2] = splits;
+    this.#words[3] = singles;
   }
 
   setRow(row: number, { token, position, slot }: TokenRow): void {

@@ -207,25 +207,25 @@ export class WebGpuBackend implements Backend {
 
     const contexts: number[] = [];
     const samples: SampleRow[] = [];
-    const records: (number | undefined)[] = [];
+    const records: (number | undefined)[] = taken.map(() => undefined);
     const tileRows = queriesPerTile(this.info.model.headDim);
-    const oneEach = taken.every(({ count }) => count === 1);
+    // Sequences with one token each come first: their attention is that of a decode step, whatever else is in the step.
+    const singles = taken.filter(({ count }) => count === 1);
     let tiles = 0;
     let at = 0;
-    for (const { row, sequence, count } of taken) {
+    for (const { row, sequence, count, index } of [...singles, ...taken.filter((one) => one.count > 1)]) {
       const { slot, length } = sequence;
       const { input } = row;
       for (let i = 0; i < count; i++) {
         writer.setRow(at + i, { token: input === 'previous' ? 'previous' : input[i]!, position: length + i, slot });
         contexts.push(length + i + 1);
       }
-      if (!oneEach) {
-        for (let i = 0; i < count; i += tileRows) writer.setTile(tiles++, at + i, Math.min(tileRows, count - i));
-      }
+      for (let i = 0; count > 1 && i < count; i += tileRows)
+        writer.setTile(tiles++, at + i, Math.min(tileRows, count - i));
       at += count;
       sequence.length += count;
       if (row.sample === 'each' && input !== 'previous') {
-        records.push(samples.length);
+        records[index] = samples.length;
         for (let i = 0; i < count; i++) {
           const followed = i + 1 < count;
           const sample = { slot, position: length + i + 1, sample: true, append: input[i]!, depth: i, followed };
@@ -249,21 +249,21 @@ export class WebGpuBackend implements Backend {
         // Before the step's submit, and no earlier step of the sequence is in flight that would see it.
         if (row.mask) sampler.writeMask(slot, row.mask);
         writer.setSample(samples.length, at - 1, sample);
-        records.push(row.sample ? samples.length : undefined);
+        if (row.sample) records[index] = samples.length;
         samples.push(sample);
         sequence.hasSampled ||= row.sample !== false;
-      } else records.push(undefined);
+      }
     }
-    const longest = Math.max(...contexts);
+    const longest = Math.max(1, ...contexts.slice(0, singles.length));
     const split = longest <= splitTokens ? longest : this.#splitLength(longest, maxSplits);
     // Splits begin at a block of 32 that the window begins in, so one more may be needed than the context has.
     const aligned = Math.ceil(split / KV_BLOCK) * KV_BLOCK;
     const splits = longest <= splitTokens ? 1 : Math.ceil(longest / aligned);
-    writer.setHeader(at, aligned, splits);
+    writer.setHeader(at, aligned, splits, singles.length);
     const logprobs = taken.map(({ sequence }) => sequence.logprobs);
     const shape: StepShape = {
       rows: at,
-      oneEach,
+      singles: singles.length,
       splits,
       tiles,
       samples: samples.length,
@@ -278,13 +278,13 @@ export class WebGpuBackend implements Backend {
     return Math.max(part, Math.ceil(context / maxSplits / part) * part);
   }
 
-  #takeRows(rows: readonly StepRow[]): { row: StepRow; sequence: Sequence; count: number }[] {
+  #takeRows(rows: readonly StepRow[]): { row: StepRow; sequence: Sequence; count: number; index: number }[] {
     const { maxBatch, maxStepTokens } = this.info.capabilities;
     if (rows.length === 0 || rows.length > maxBatch) {
       throw new RangeError(`Cannot run a step of ${rows.length} rows: give 1 to ${maxBatch}`);
     }
     const seen = new Set<SequenceId>();
-    const taken = rows.map((row) => {
+    const taken = rows.map((row, index) => {
       const sequence = this.#parts.sequences.get(row.sequence);
       if (seen.has(row.sequence)) throw new RangeError(`Cannot run a step: sequence ${row.sequence} has two rows`);
       seen.add(row.sequence);
@@ -298,7 +298,7 @@ export class WebGpuBackend implements Backend {
         throw new RangeError(
           `Cannot sample each token of sequence ${row.sequence}: give ids that are no prompt, and no mask`,
         );
-      return { row, sequence, count };
+      return { row, sequence, count, index };
     });
     const tokens = taken.reduce((sum, { count }) => sum + count, 0);
     if (tokens > maxStepTokens) {

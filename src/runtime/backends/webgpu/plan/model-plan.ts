@@ -9,11 +9,11 @@ import { modelSizes } from './model-sizes.ts';
 /** What one step computes. */
 export interface StepShape {
   rows: number;
-  /** Each row is the one new token of its sequence (decode). */
-  oneEach: boolean;
-  /** Shares of the context in `oneEach` steps. */
+  /** Rows that are the one new token of their sequence (decode); they come first. */
+  singles: number;
+  /** Shares of the context of those. */
   splits: number;
-  /** Attention tiles in other steps. */
+  /** Attention tiles of the others. */
   tiles: number;
   /** Rows of logits. */
   samples: number;
@@ -124,13 +124,15 @@ export class ModelPlan {
   }
 
   #recordAttention(run: Run, shape: StepShape, layer: AttentionLayer): void {
-    if (!shape.oneEach) {
-      run(layer.rotate, layer.rotate.x, shape.rows);
-      run(layer.many, layer.many.x, shape.tiles);
-    } else if (shape.splits > 1 && layer.split) {
-      run(layer.split.parts, shape.splits, layer.split.parts.y, shape.rows);
-      run(layer.split.merge, layer.split.merge.x, shape.rows);
-    } else run(layer.one, 1, layer.one.y, shape.rows);
+    if (shape.singles > 0) {
+      if (shape.splits > 1 && layer.split) {
+        run(layer.split.parts, shape.splits, layer.split.parts.y, shape.singles);
+        run(layer.split.merge, layer.split.merge.x, shape.singles);
+      } else run(layer.one, 1, layer.one.y, shape.singles);
+    }
+    if (shape.rows === shape.singles) return;
+    run(layer.rotate, layer.rotate.x, shape.rows - shape.singles);
+    run(layer.many, layer.many.x, shape.tiles);
   }
 }
 

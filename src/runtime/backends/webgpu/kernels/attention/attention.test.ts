@@ -122,7 +122,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   let tiles = 0;
   for (let at = 0; at < before; at += tileRows) writer.setTile(tiles++, at, Math.min(tileRows, before - at));
   for (let row = 0; row < before; row++) writer.setRow(row, { token: 0, position: row, slot: 1 });
-  writer.setHeader(before, 0, 1);
+  writer.setHeader(before, 0, 1, 0);
   writer.write(device.queue, step, before, tiles);
   const atCount = (dispatch: Dispatch, y: number): Dispatch => ({ ...dispatch, y });
   runDispatches(device, [
@@ -141,7 +141,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   writer.setRow(0, { token: 0, position: before, slot: 1 });
   const splitTokens = shape.splitTokens ?? Math.ceil(tokens / 32) * 32;
   const splits = Math.ceil(tokens / splitTokens);
-  writer.setHeader(1, splitTokens, splits);
+  writer.setHeader(1, splitTokens, splits, 1);
   writer.write(device.queue, step, 1, 0);
   if (splits === 1) {
     const kernel = await compiler.compile(attention.attendOneKernel(spec, false, gpu.abilities));

@@ -3,9 +3,10 @@
 //
 // qkv       [rows, QKV_STRIDE] f32: HEADS * D of query, KV_HEADS * D of key, as many of value
 // out       [rows, OUT_STRIDE] f32: HEADS * D of query
-// step and caches: head.wgsl
+// step's other words and caches: head.wgsl
 // workgroup: 64 threads, each for a pair of a query head, or for 8 dims of a key and value head
-// dispatch:  (ceil(ITEMS / 64), rows), ITEMS = HEADS * D / 2 + KV_HEADS * D / 8
+// step      word 3: rows before the first of these, which attend one by one
+// dispatch:  (ceil(ITEMS / 64), rows of these), ITEMS = HEADS * D / 2 + KV_HEADS * D / 8
 @group(0) @binding(0) var<storage, read> qkv: array<f32>;
 @group(0) @binding(1) var<storage, read_write> k_cache: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> v_cache: array<vec2<u32>>;
@@ -48,7 +49,7 @@ fn pair_of(d: u32) -> u32 {
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let row = id.y;
+  let row = step[3] + id.y;
   let position = step[ROWS_AT + row * 4u + 1u];
   if (id.x < QUERY_ITEMS) {
     let head = id.x / (D / 2u);
