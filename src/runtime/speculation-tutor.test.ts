@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { NEUTRAL_SAMPLING, type GenerateRequest } from '../shared/generation.ts';
+import { createLocalEngine } from './create-local-engine.ts';
 import { createSampler } from './backends/sampling/sampler.ts';
 import { chiSquareDeviations } from './backends/sampling/testing/random-cases.ts';
 import { createWebGpuBackend } from './backends/webgpu/create-webgpu-backend.ts';
@@ -139,6 +140,31 @@ describe('speculative decoding: the tutor on WebGPU', function () {
     expect(accepted).to.be.above(40);
     const together = await Promise.all(requests.map((request) => answer(engine, request)));
     expect(together.map(({ ids }) => ids)).to.deep.equal(plain);
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it('draftModel: a model that drafts for itself is nearly always right, and the text is the one without', async () => {
+    const engine = await createLocalEngine({
+      model: 'tutor',
+      engine: 'webgpu',
+      contextTokens: 160,
+      prefixCache: false,
+      speculation: { draftModel: 'tutor', maxDraftTokens: 4 },
+    });
+    expect(engine.info.speculation).to.equal('draft-model');
+    const request = {
+      prompt: 'Why is decode',
+      maxTokens: 64,
+      ignoreEos: true,
+      sampling: { temperature: 0.8, seed: 3 },
+    };
+    const { ids, end } = await answer(engine, request);
+    const plain = await answer(engine, { ...request, speculation: false });
+    expect(ids).to.deep.equal(plain.ids);
+    // Whether it pays, and so how often it drafts, is a matter of the machine.
+    const { draftedTokens = 0, acceptedTokens = 0 } = end.usage;
+    expect(draftedTokens).to.be.above(0);
+    expect(acceptedTokens / draftedTokens).to.be.above(0.8);
     await engine[Symbol.asyncDispose]();
   });
 });
