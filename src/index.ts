@@ -8,6 +8,7 @@ export type { WebLlmModel } from './runtime/adapters/web-llm/web-llm-model.ts';
 export { installLanguageModel, type InstallOptions } from './runtime/adapters/language-model/install-language-model.ts';
 export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';
 export type { Engine, EngineEvents, EngineMetrics } from './runtime/engine/engine.ts';
+export type { SpeculationOption, SpeculationOptions } from './runtime/create-speculator.ts';
 export type {
   ChatCompletion,
   ChatCompletionChunk,
