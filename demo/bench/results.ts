@@ -77,7 +77,8 @@ export function resultHead(report: Report): TemplateResult {
   `;
 }
 
-function notesOf({ runs }: Report): TemplateResult | typeof nothing {
+/** What a reader has to know before believing the figures. */
+export function notesOf({ runs }: Report): TemplateResult | typeof nothing {
   const notes = noteSentences(runs);
   if (notes.length === 0) return nothing;
   return html`

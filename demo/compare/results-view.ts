@@ -7,9 +7,9 @@ import {
 } from '../../src/runtime/bench/comparable.ts';
 import { compareRuns, type ComparedFigure } from '../../src/runtime/bench/compare.ts';
 import { formatNumber } from '../../src/runtime/bench/headline.ts';
-import { noteSentences } from '../../src/runtime/bench/notes.ts';
 import type { Ratio, Report, Run } from '../../src/runtime/bench/report.ts';
 import type { Summary } from '../../src/runtime/metrics/index.ts';
+import { notesOf } from '../bench/results.ts';
 import { LETTERS } from './columns-view.ts';
 import { conclusions } from './conclusions.ts';
 import type { Lane } from './lane.ts';
@@ -105,7 +105,7 @@ export function resultsView({ report, order, cancelled }: RaceOutcome, lanes: re
         </tbody>
       </table>
     </div>
-    ${comparabilityView(judged)} ${notesView(report)}
+    ${comparabilityView(judged)} ${notesOf(report)}
   `;
 }
 
@@ -181,19 +181,6 @@ function comparabilityView(judged: readonly Comparability[]): TemplateResult {
           </ul>
         `;
       })}
-    </section>
-  `;
-}
-
-function notesView({ runs }: Report): TemplateResult | typeof nothing {
-  const notes = noteSentences(runs);
-  if (notes.length === 0) return nothing;
-  return html`
-    <section class="notes" aria-label="Before you believe it">
-      <h3>Before you believe it</h3>
-      <ul>
-        ${notes.map((note) => html`<li>${note}</li>`)}
-      </ul>
     </section>
   `;
 }

@@ -1,15 +1,8 @@
-import type {
-  Engine,
-  EngineInfo,
-  GenerateRequest,
-  ModelInfo,
-  RequestTrace,
-  TokenEvent,
-  Usage,
-} from '../../../src/index.ts';
+import type { Engine, EngineInfo, GenerateRequest, RequestTrace, TokenEvent, Usage } from '../../../src/index.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { abortError, TokenglassError } from '../../../src/shared/errors.ts';
 import { EventQueue } from '../../../src/shared/event-queue.ts';
+import { partlyKnownModel } from '../../../src/shared/model-number.ts';
 import type { Racer, RacerDelta, RacerEnd, RacerFacts } from './racer.ts';
 
 /** An {@link Engine} over a library, so that races, reports and comparisons see no difference. It answers greedily, and takes messages only. */
@@ -34,33 +27,16 @@ export function racerEngine(racer: Racer): Engine {
   };
 }
 
-const NUMBERS = [
-  'layers',
-  'hiddenSize',
-  'heads',
-  'kvHeads',
-  'headDim',
-  'vocabSize',
-  'contextTokens',
-  'parameters',
-  'kvBytesPerToken',
-] as const;
-
 function infoOf({ name, version, model, precision, modelBytes, adapter, threads, reason }: RacerFacts): EngineInfo {
-  const numbers = Object.fromEntries(NUMBERS.map((number) => [number, 0])) as Record<(typeof NUMBERS)[number], number>;
-  const info: ModelInfo = {
-    id: model,
-    architecture: 'unknown',
-    quantization: precision,
-    ...numbers,
-    weightBytes: modelBytes,
-    fingerprint: `${name}/${model}`,
-    unknown: ['architecture', ...NUMBERS],
-  };
   return {
     engine: name,
     version,
-    model: info,
+    model: partlyKnownModel({
+      id: model,
+      quantization: precision,
+      weightBytes: modelBytes,
+      fingerprint: `${name}/${model}`,
+    }),
     ...(adapter && { adapter }),
     ...(threads !== undefined && { threads }),
     reason,

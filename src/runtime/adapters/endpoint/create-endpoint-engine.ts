@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
 import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
-import type { EngineInfo, ModelInfo } from '../../../shared/info.ts';
+import type { EngineInfo } from '../../../shared/info.ts';
+import { partlyKnownModel } from '../../../shared/model-number.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../../openai/create-openai.ts';
 import { MAX_TOP_LOGPROBS } from '../../backends/sampling/definition.ts';
@@ -121,40 +122,13 @@ async function askForModel(
   );
 }
 
-/** Numbers of a model that a server may tell or not. */
-const NUMBERS = [
-  'layers',
-  'hiddenSize',
-  'heads',
-  'kvHeads',
-  'headDim',
-  'vocabSize',
-  'contextTokens',
-  'parameters',
-  'weightBytes',
-  'kvBytesPerToken',
-] as const;
-
 function describe({ kind, baseURL, model }: Server, told: Omit<ServerModel, 'kind'>, because: string): EngineInfo {
   const { host } = new URL(baseURL);
-  const known: Partial<Record<(typeof NUMBERS)[number], number>> = told;
-  const numbers = Object.fromEntries(NUMBERS.map((name) => [name, known[name] ?? 0])) as Record<
-    (typeof NUMBERS)[number],
-    number
-  >;
-  const info: ModelInfo = {
-    id: model,
-    architecture: 'unknown',
-    quantization: 'unknown',
-    ...numbers,
-    fingerprint: `${host}/${model}`,
-    unknown: ['architecture', 'quantization', ...NUMBERS.filter((name) => known[name] === undefined)],
-  };
   const name = kind === 'other' ? 'a server' : kind;
   return {
     engine: 'endpoint',
     version: kind,
-    model: info,
+    model: partlyKnownModel({ id: model, ...told, fingerprint: `${host}/${model}` }),
     reason: `Runs on ${name} at ${host}, not on this device, because ${because}.`,
     worker: false,
   };

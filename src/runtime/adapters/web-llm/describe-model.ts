@@ -1,46 +1,19 @@
 import type { AdapterInfo, ModelInfo } from '../../../shared/info.ts';
+import { partlyKnownModel } from '../../../shared/model-number.ts';
 import type { MlcModelRecord } from './library.ts';
 import { deviceOf, type MlcChatConfig, type MlcPipeline } from './pipeline.ts';
-
-/** Numbers of a model that may be known or not. */
-type Numbers = Omit<ModelInfo, 'id' | 'architecture' | 'quantization' | 'fingerprint' | 'unknown'>;
-
-const NUMBERS = [
-  'layers',
-  'hiddenSize',
-  'heads',
-  'kvHeads',
-  'headDim',
-  'vocabSize',
-  'contextTokens',
-  'parameters',
-  'weightBytes',
-  'kvBytesPerToken',
-] as const satisfies readonly (keyof Numbers)[];
 
 /** @param pipeline absent for an engine in the library's worker: little is known then */
 export function describeModel(record: MlcModelRecord, pipeline: MlcPipeline | undefined): ModelInfo {
   const quantization = pipeline?.config.quantization ?? /q\d+f\d+(?:_\d+)?/.exec(record.model_id)?.[0];
-  const architecture = pipeline?.config.model_type;
   const known = pipeline ? numbersOf(pipeline, quantization) : { contextTokens: positive(record.overrides?.[WINDOW]) };
-  const unknown = NUMBERS.filter((name) => (known as Partial<Numbers>)[name] === undefined);
-  const numbers = Object.fromEntries(NUMBERS.map((name) => [name, (known as Partial<Numbers>)[name] ?? 0])) as Record<
-    (typeof NUMBERS)[number],
-    number
-  >;
-  const missing = [
-    ...(architecture === undefined ? ['architecture'] : []),
-    ...(quantization === undefined ? ['quantization'] : []),
-    ...unknown,
-  ];
-  return {
+  return partlyKnownModel({
     id: record.model_id,
-    architecture: architecture ?? 'unknown',
-    quantization: quantization ?? 'unknown',
-    ...numbers,
+    architecture: pipeline?.config.model_type,
+    quantization,
+    ...known,
     fingerprint: `${record.model} ${record.model_lib}`,
-    ...(missing.length > 0 && { unknown: missing }),
-  };
+  });
 }
 
 const WINDOW = 'context_window_size';
