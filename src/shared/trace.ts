@@ -76,6 +76,8 @@ export interface RequestTrace {
   tokenTimesMs: readonly number[];
   /** Compute time of all prefill steps, ms; absent if everything came from the cache. */
   prefillMs?: number;
+  /** Time on the engine's thread to turn token ids into text and to look for stop strings, all tokens together, ms; absent where that is not told. */
+  detokenizeMs?: number;
   /** The seed that was used; absent for greedy decoding. */
   seed?: number;
   /** Times that it gave its KV up to others and went on later; absent for none. */

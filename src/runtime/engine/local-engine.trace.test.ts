@@ -5,7 +5,7 @@ import { itl } from '../metrics/itl.ts';
 import { prefillRate } from '../metrics/rates.ts';
 import { tpot } from '../metrics/tpot.ts';
 import { ttft, ttftParts } from '../metrics/ttft.ts';
-import { bytesOf, encodeBytePrompt } from './testing/byte-tokenizer.ts';
+import { byteTokenizer, bytesOf, encodeBytePrompt } from './testing/byte-tokenizer.ts';
 import { answer, nextEvent, rejection } from './testing/collect.ts';
 import { createFakeEngine } from './testing/fake-engine.ts';
 import { scriptedTokens } from './testing/next-token.ts';
@@ -38,6 +38,24 @@ function timedEngine(
 }
 
 describe('LocalEngine trace', () => {
+  it('trace: the time that ids take to become text is counted, token by token', async () => {
+    const clock = { ms: 1000 };
+    const { engine } = createFakeEngine(
+      { nextToken: scriptedTokens(bytesOf('abcdef')), completion: 'task', clock: { now: () => clock.ms } },
+      {
+        tokenizer: {
+          ...byteTokenizer,
+          tokenBytes: (id) => {
+            clock.ms += 3;
+            return byteTokenizer.tokenBytes(id);
+          },
+        },
+      },
+    );
+    const { end } = await answer(engine, REQUEST);
+    expect(end.trace.detokenizeMs).to.equal(9);
+  });
+
   it('trace: marks, token times and prefill time of a request on a hand-made clock', async () => {
     const { engine } = timedEngine();
     const { end } = await answer(engine, { ...REQUEST, calledAtMs: 990 });

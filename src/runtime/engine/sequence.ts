@@ -350,7 +350,7 @@ export class Sequence implements Ranked, DraftingSequence {
       this.#complete('stop');
       return;
     }
-    const match = text.push(id);
+    const match = this.#record.detokenizing(() => text.push(id));
     this.#delta(match.text, [token]);
     if (match.stopString !== undefined) this.#complete('stop', match.stopString);
     else if (this.#output.length >= maxTokens) this.#complete('length');

@@ -14,6 +14,7 @@ export class TraceRecord {
   #cached: Usage['cachedByTier'];
   #prefillMs: number | undefined;
   #prefillEndedMs = -Infinity;
+  #detokenizeMs: number | undefined;
   #seed: number | undefined;
   #preemptions = 0;
   #hidden = false;
@@ -87,6 +88,14 @@ export class TraceRecord {
     this.#look();
   }
 
+  /** Does the work that makes text of a token, and counts its time. */
+  detokenizing<Result>(work: () => Result): Result {
+    const fromMs = this.#clock.now();
+    const result = work();
+    this.#detokenizeMs = (this.#detokenizeMs ?? 0) + this.#clock.now() - fromMs;
+    return result;
+  }
+
   /**
    * A delta left. One without text (half a character, an end token) is the last delivery for the time being, but never the first. Engine
    * and caller are one realm here; a worker's client overwrites the deliveries with its own times.
@@ -114,6 +123,7 @@ export class TraceRecord {
       },
       tokenTimesMs: [...this.#tokenTimesMs],
       ...(this.#prefillMs !== undefined && { prefillMs: this.#prefillMs }),
+      ...(this.#detokenizeMs !== undefined && { detokenizeMs: this.#detokenizeMs }),
       ...(this.#seed !== undefined && { seed: this.#seed }),
       ...(this.#preemptions > 0 && { preemptions: this.#preemptions }),
       hidden: this.#hidden,

@@ -34,6 +34,8 @@ export interface RequestBreakdown {
   decode: StepStretch;
   /** From the last token's id to its text at the caller. */
   deliveryMs: number;
+  /** Of what lies between steps: token ids to text, and stop strings. Not a part of its own; absent where the engine does not tell it. */
+  detokenizeMs?: number;
   /** What is left of `totalMs`; absent if that is 1 ms or less. */
   unexplainedMs?: number;
 }
@@ -71,7 +73,9 @@ export function requestBreakdown(trace: RequestTrace, steps: readonly RecordedSt
   const deliveryMs = Math.max(0, calledMs + totalMs - lastTokenMs);
   const { queueMs = 0, tokenizeMs = 0, cacheMs = 0 } = breakdown;
   const restMs = totalMs - queueMs - tokenizeMs - cacheMs - prefill.totalMs - decode.totalMs - deliveryMs;
-  return { ...breakdown, prefill, decode, deliveryMs, ...unexplained(restMs) };
+  const { detokenizeMs } = trace;
+  const told = detokenizeMs !== undefined && { detokenizeMs };
+  return { ...breakdown, prefill, decode, deliveryMs, ...told, ...unexplained(restMs) };
 }
 
 /** The time from `fromMs` to `toMs`, covered by steps and by what lies between them. */
