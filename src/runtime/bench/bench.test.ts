@@ -95,7 +95,7 @@ describe('runExperiment', () => {
     const rejected = async (hooks: { signal: AbortSignal; keepWhenCut?: boolean; onProgress?: () => void }) =>
       runExperiment(engines(1), { workload }, { timer, ...hooks }).then(
         () => 'kept',
-        (error: Error) => error.name,
+        (error: unknown) => (error as Error).name,
       );
     expect(await rejected({ signal: early, keepWhenCut: true })).to.equal('AbortError');
     const late = new AbortController();
