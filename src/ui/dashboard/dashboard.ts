@@ -33,10 +33,11 @@ import { downloadJson } from './download.ts';
 import { traceOf } from './export-trace.ts';
 import { keptProbe, measureDevice } from './measure-device.ts';
 
-/** Digits and the bars of tokens follow a stream this often; faster cannot be read. */
-const LIVE_EVERY_MS = 150;
-/** What is computed over many steps follows this often. */
-const DEEP_EVERY_MS = 600;
+/**
+ * How often the page follows a stream, ms: digits and the bars of tokens (faster cannot be read), and what is computed over many steps. Where
+ * the CPU computes the model too, each redraw takes from it, so there are fewer.
+ */
+const PACE = { gpu: { liveMs: 150, deepMs: 600 }, cpu: { liveMs: 400, deepMs: 3000 } };
 
 /** (max - min) / median of a probe's repeats, from which on its number is not to be relied on. */
 const UNSTEADY = 0.4;
@@ -103,8 +104,14 @@ export class TgDashboard extends LitElement {
   declare private announcement: string;
 
   readonly #model = new DashboardModel();
-  readonly #liveFrame = new PacedFrame(() => (this.live = this.#readLive()), LIVE_EVERY_MS);
-  readonly #deepFrame = new PacedFrame(() => (this.deep = this.#readDeep()), DEEP_EVERY_MS);
+  readonly #liveFrame = new PacedFrame(
+    () => (this.live = this.#readLive()),
+    () => this.#pace.liveMs,
+  );
+  readonly #deepFrame = new PacedFrame(
+    () => (this.deep = this.#readDeep()),
+    () => this.#pace.deepMs,
+  );
 
   constructor() {
     super();
@@ -154,6 +161,11 @@ export class TgDashboard extends LitElement {
       if (this.engine && this.measure === measureDevice) void this.#recall(this.engine);
     }
     if (changed.has('engine') || changed.has('probe')) this.deep = this.#readDeep();
+  }
+
+  get #pace(): (typeof PACE)['gpu'] {
+    const { adapter, threads } = this.engine?.info ?? {};
+    return threads !== undefined || adapter?.isFallback ? PACE.cpu : PACE.gpu;
   }
 
   get #peaks(): DevicePeaks {

@@ -6,12 +6,12 @@ import { FrameScheduler } from './frame-scheduler.ts';
  * runs, and no timer is set, while nothing is asked for.
  */
 export class PacedFrame {
-  readonly #everyMs: number;
+  readonly #everyMs: () => number;
   readonly #frame: FrameScheduler;
   #ranMs = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(task: () => void, everyMs: number) {
+  constructor(task: () => void, everyMs: () => number) {
     this.#everyMs = everyMs;
     this.#frame = new FrameScheduler(() => {
       this.#ranMs = systemClock.now();
@@ -21,7 +21,7 @@ export class PacedFrame {
 
   /** @param now in the next frame, whenever it ran last */
   request(now = false): void {
-    const waitMs = now ? 0 : this.#ranMs + this.#everyMs - systemClock.now();
+    const waitMs = now ? 0 : this.#ranMs + this.#everyMs() - systemClock.now();
     if (waitMs <= 0) {
       this.#dropTimer();
       this.#frame.request();

@@ -133,10 +133,10 @@ async function measure(
   return measured;
 }
 
-/** As often as takes about as long as a step. */
+/** As often as takes about two steps: the start of a read, which the probe's long ones hide, is then a small part. */
 function readsFor(stepMs: number, readBytes: number, { bytesPerSecond }: DevicePeaks): number {
   const readMs = bytesPerSecond ? (readBytes / bytesPerSecond) * 1000 : stepMs;
-  return Math.max(1, Math.round(stepMs / readMs));
+  return Math.max(1, Math.round((2 * stepMs) / readMs));
 }
 
 /** The decode steps of one answer, in a log of their own. */
