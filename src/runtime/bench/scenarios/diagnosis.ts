@@ -14,8 +14,8 @@ type Mode = 'plain' | Exclude<StepShare, 'compute'>;
 const MODES: readonly Mode[] = ['plain', 'host', 'readback', 'dispatch', 'memory'];
 
 const DISPATCHES = 300;
-/** Of the buffer that is read, by the probe and in addition to the weights: small enough for a software adapter, on which reading takes long. */
-const READ_BYTES = 32 * 2 ** 20;
+/** Of the buffer that is read, by the probe and in addition to the weights: more than the caches of most processors hold. */
+const READ_BYTES = 128 * 2 ** 20;
 /** Steps at the beginning of an answer, of which the first follows a prefill. */
 const UNSETTLED_STEPS = 2;
 

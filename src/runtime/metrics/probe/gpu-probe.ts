@@ -16,7 +16,7 @@ export interface GpuProbeOptions {
   /** Goes into the result. On a software adapter less memory is read. */
   adapter?: AdapterInfo;
   clock?: Clock;
-  /** Bytes to read at most; caches smaller than that do not help. @default 256 MiB, 32 MiB on a software adapter */
+  /** Bytes to read at most; caches smaller than that do not help. @default 256 MiB, 64 MiB on a software adapter */
   bufferBytes?: number;
   /** A repeat takes about this long, ms; there are some thirty. @default 25 */
   targetMs?: number;
@@ -58,7 +58,7 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
     const readbackMs = take('readbackMs', readback.outcome);
     const { latencyMs } = readback;
 
-    const reading = await readRate(bench, options.bufferBytes ?? (isSoftware ? 32 : 256) * MIB, latencyMs, rates);
+    const reading = await readRate(bench, options.bufferBytes ?? (isSoftware ? 64 : 256) * MIB, latencyMs, rates);
     const readBytesPerSecond = take('readBytesPerSecond', reading.outcome);
 
     const groups = isSoftware ? 64 : 2048;
