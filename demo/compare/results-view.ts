@@ -39,7 +39,7 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'ms/token',
     title: 'Each token',
-    unit: 'ms/token',
+    unit: 'TPOT, ms/token',
     of: ({ figures }) => figures.tpotMs,
     paired: 'tpotMs',
     compared: 'TPOT',

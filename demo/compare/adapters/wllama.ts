@@ -1,3 +1,4 @@
+import { FILE_TYPES } from '../../../src/runtime/models/gguf/file-types.ts';
 import { LoggerWithoutDebug, Wllama } from '@wllama/wllama';
 import wasmUrl from '@wllama/wllama/esm/wasm/wllama.wasm?url';
 import { TokenglassError } from '../../../src/index.ts';
@@ -46,20 +47,6 @@ export const loadRacer: LoadRacer = async (options) => {
     generate: (task) => generate(wllama, task),
     dispose: () => wllama.exit(),
   };
-};
-
-/** `general.file_type` of GGUF, those that are common. */
-const FILE_TYPES: Readonly<Record<number, string>> = {
-  0: 'F32',
-  1: 'F16',
-  2: 'Q4_0',
-  3: 'Q4_1',
-  7: 'Q8_0',
-  14: 'Q4_K_S',
-  15: 'Q4_K_M',
-  17: 'Q5_K_M',
-  18: 'Q6_K',
-  32: 'BF16',
 };
 
 async function readGguf({ model, signal, onProgress }: RacerOptions): Promise<Blob> {

@@ -67,7 +67,7 @@ export class StarvedGpu {
   #changeDevice(device: GPUDevice): void {
     const extras = createExtras(device, this.readBytes);
     const createCommandEncoder = device.createCommandEncoder.bind(device);
-    const stepEncoders = new WeakSet<GPUCommandBuffer>();
+    const stepCommands = new WeakSet<GPUCommandBuffer>();
     device.createCommandEncoder = (descriptor) => {
       const encoder = createCommandEncoder(descriptor);
       if (descriptor?.label !== 'step') return encoder;
@@ -80,7 +80,7 @@ export class StarvedGpu {
       const finish = encoder.finish.bind(encoder);
       encoder.finish = (of) => {
         const commands = finish(of);
-        stepEncoders.add(commands);
+        stepCommands.add(commands);
         return commands;
       };
       return encoder;
@@ -88,7 +88,7 @@ export class StarvedGpu {
     const submit = device.queue.submit.bind(device.queue);
     device.queue.submit = (commands) => {
       const all = [...commands];
-      if (all.some((one) => stepEncoders.has(one))) this.#delayHost();
+      if (all.some((one) => stepCommands.has(one))) this.#delayHost();
       submit(all);
     };
     this.#delayReadback(device);

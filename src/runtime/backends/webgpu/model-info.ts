@@ -1,29 +1,9 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { ModelInfo } from '../../../shared/info.ts';
 import type { ModelConfig, ModelDescription } from '../../models/architectures/model-config.ts';
+import { FILE_TYPES } from '../../models/gguf/file-types.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
 import { modelSizes } from './plan/model-sizes.ts';
-
-/** `general.file_type`, as llama.cpp numbers it (llama.h, llama_ftype). */
-const FILE_TYPES: Readonly<Record<number, string>> = {
-  0: 'F32',
-  1: 'F16',
-  2: 'Q4_0',
-  3: 'Q4_1',
-  7: 'Q8_0',
-  8: 'Q5_0',
-  9: 'Q5_1',
-  10: 'Q2_K',
-  11: 'Q3_K_S',
-  12: 'Q3_K_M',
-  13: 'Q3_K_L',
-  14: 'Q4_K_S',
-  15: 'Q4_K_M',
-  16: 'Q5_K_S',
-  17: 'Q5_K_M',
-  18: 'Q6_K',
-  32: 'BF16',
-};
 
 export function modelInfo(
   header: GgufHeader,

@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { TraceLog } from '../../metrics/trace-log.ts';
 import { tpot } from '../../metrics/tpot.ts';
+import { measureRequest } from '../sample.ts';
 import type { Scenario, ScenarioContext } from './scenario.ts';
 
 /** Who looks: nobody; a log of all events; a dashboard on the page. */
@@ -67,6 +68,5 @@ async function watch({ showDashboard }: ScenarioContext, engine: Engine, mode: M
 
 async function answer(engine: Engine, maxTokens: number): Promise<RequestTrace> {
   const request = { prompt: 'The time to first token is', maxTokens, ignoreEos: true, sampling: { temperature: 0 } };
-  for await (const event of engine.generate(request)) if (event.type === 'end') return event.trace;
-  throw new RangeError('Cannot measure: the answer has no end');
+  return (await measureRequest(engine, request)).trace;
 }

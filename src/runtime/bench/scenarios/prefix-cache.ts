@@ -1,9 +1,8 @@
-import type { GenerateRequest } from '../../../shared/generation.ts';
-import type { RequestTrace } from '../../../shared/trace.ts';
 import { KV_BLOCK_TOKENS } from '../../backends/backend.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { ttft, ttftParts } from '../../metrics/ttft.ts';
+import { measureRequest } from '../sample.ts';
 import type { Scenario, ScenarioContext } from './scenario.ts';
 
 /** How a request found its system prompt. */
@@ -137,7 +136,7 @@ function asker({ context, tokens, run, onMeasured }: Visit, engine: Engine, { me
   return async (start: Start, system: string, question: number): Promise<void> => {
     context.signal?.throwIfAborted();
     const text = (systems[system] ??= await systemPrompt(engine, tokens, `${system} ${run}`));
-    const trace = await firstToken(engine, {
+    const { trace } = await measureRequest(engine, {
       messages: [
         { role: 'system', content: text },
         { role: 'user', content: QUESTIONS[question % QUESTIONS.length]! },
@@ -162,11 +161,6 @@ async function systemPrompt(engine: Engine, tokens: number, opening: string): Pr
     (await engine.countTokens({ prompt: text(11) })) - (await engine.countTokens({ prompt: text(10) }));
   const opened = await engine.countTokens({ prompt: text(0) });
   return text(Math.max(1, Math.round((tokens - opened) / perSentence)));
-}
-
-async function firstToken(engine: Engine, request: GenerateRequest): Promise<RequestTrace> {
-  for await (const event of engine.generate(request)) if (event.type === 'end') return event.trace;
-  throw new RangeError('Cannot measure: the answer has no end');
 }
 
 function figuresOf(measured: readonly Measured[]): Record<string, number> {
