@@ -1,5 +1,6 @@
-import chainCode from '../metrics/probe/chain.wgsl?raw';
-import readCode from '../metrics/probe/stream-read.wgsl?raw';
+import { systemClock } from '../../shared/clock.ts';
+import { GpuBench } from '../metrics/probe/gpu-bench.ts';
+import { createProbeKernels, type ProbeKernels } from '../metrics/probe/probe-kernels.ts';
 
 /** What every step is made to do in addition. */
 export interface Starving {
@@ -7,23 +8,22 @@ export interface Starving {
   hostMs: number;
   /** Lets the step's result wait that much longer, ms. */
   waitMs: number;
-  /** Dispatches that do next to nothing, in the step's own pass: each waits for the one before and changes pipeline and bind group. */
+  /** Dispatches that do next to nothing, between the step's own: each waits for the one before and changes pipeline and bind group. */
   dispatches: number;
-  /** Reads a buffer of other data so many times, in the step's own pass. */
+  /** Reads a buffer of other data so many times, at the end of the step's own pass. */
   reads: number;
 }
 
 export const NOT_STARVED: Starving = { hostMs: 0, waitMs: 0, dispatches: 0, reads: 0 };
 
-/** A workgroup of `stream-read` reads so much in a round. */
-const GROUP_BYTES = 256 * 64 * 16;
-const STORAGE = 0x80;
-const UNIFORM = 0x40;
-const COPY_DST = 0x8;
 const MAP_READ = 0x1;
 
-interface Extras {
-  record: (pass: GPUComputePassEncoder, starving: Starving) => void;
+/** A device that was changed, and what it is made to do in addition. */
+export interface StarvedDevice {
+  device: GPUDevice;
+  kernels: ProbeKernels;
+  /** Bytes of one read. */
+  readBytes: number;
 }
 
 /**
@@ -34,13 +34,18 @@ export class StarvedGpu {
   /** Hand this to the engine (`gpu`), in the thread that runs it. */
   readonly gpu: GPU;
   starving: Starving = NOT_STARVED;
-  /** Bytes of the buffer that is read. */
-  readonly readBytes: number;
+  readonly #readBytes: number;
   /** Time that `hostMs` and `waitMs` really took since it was set to 0, ms: timers are not exact. */
   addedMs = 0;
+  #device: StarvedDevice | undefined;
+
+  /** Of the newest device; absent before the engine has asked for one. */
+  get device(): StarvedDevice | undefined {
+    return this.#device;
+  }
 
   constructor(gpu: GPU, readBytes: number) {
-    this.readBytes = Math.ceil(readBytes / GROUP_BYTES) * GROUP_BYTES;
+    this.#readBytes = readBytes;
     const requestAdapter = async (options?: GPURequestAdapterOptions): Promise<GPUAdapter | null> => {
       const adapter = await gpu.requestAdapter(options);
       if (adapter) this.#changeAdapter(adapter);
@@ -59,13 +64,15 @@ export class StarvedGpu {
     const requestDevice = adapter.requestDevice.bind(adapter);
     adapter.requestDevice = async (descriptor) => {
       const device = await requestDevice(descriptor);
-      this.#changeDevice(device);
+      await this.#changeDevice(device);
       return device;
     };
   }
 
-  #changeDevice(device: GPUDevice): void {
-    const extras = createExtras(device, this.readBytes);
+  async #changeDevice(device: GPUDevice): Promise<void> {
+    const kernels = await createProbeKernels(new GpuBench(device, systemClock), this.#readBytes);
+    this.#device = { device, kernels, readBytes: kernels.read?.bytes ?? 0 };
+    const spread = spreader(kernels);
     const createCommandEncoder = device.createCommandEncoder.bind(device);
     const stepCommands = new WeakSet<GPUCommandBuffer>();
     device.createCommandEncoder = (descriptor) => {
@@ -74,7 +81,7 @@ export class StarvedGpu {
       const begin = encoder.beginComputePass.bind(encoder);
       encoder.beginComputePass = (of) => {
         const pass = begin(of);
-        extras.record(pass, this.starving);
+        spread(pass, this.starving);
         return pass;
       };
       const finish = encoder.finish.bind(encoder);
@@ -119,33 +126,43 @@ export class StarvedGpu {
   }
 }
 
-/** The kernels of the probe, whose cost it has measured, in a pass of somebody else's. */
-function createExtras(device: GPUDevice, readBytes: number): Extras {
-  const kernel = (code: string, buffers: readonly GPUBuffer[]) => {
-    const module = device.createShaderModule({ code });
-    const pipeline = device.createComputePipeline({ layout: 'auto', compute: { module, entryPoint: 'main' } });
-    const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
-    return { pipeline, bindGroup: device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }) };
-  };
-  const buffer = (size: number, usage: number): GPUBuffer => device.createBuffer({ label: 'starving', size, usage });
-  const counter = buffer(4, STORAGE);
-  const chain = [kernel(chainCode, [counter]), kernel(chainCode, [counter])];
-  const groups = readBytes / GROUP_BYTES;
-  const rounds = buffer(16, UNIFORM | COPY_DST);
-  let written = 0;
-  const read = kernel(readCode, [rounds, buffer(readBytes, STORAGE), buffer(groups * 256 * 4, STORAGE)]);
-  return {
-    record: (pass, { dispatches, reads }) => {
-      const add = ({ pipeline, bindGroup }: typeof read, workgroups: number): void => {
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindGroup);
-        pass.dispatchWorkgroups(workgroups);
-      };
-      for (let i = 0; i < dispatches; i++) add(chain[i % 2]!, 1);
-      if (reads === 0) return;
-      if (reads !== written) device.queue.writeBuffer(rounds, 0, new Uint32Array([reads, 0, 0, 0]));
-      written = reads;
-      add(read, groups);
-    },
+/**
+ * Has a pass do more, with the kernels of the probe, whose cost it has measured: dispatches in equal numbers after each of the pass's own, reads
+ * at its end.
+ */
+function spreader({ chain, read }: ProbeKernels): (pass: GPUComputePassEncoder, starving: Starving) => void {
+  /** Kernels of the step before: the next one has as many. */
+  let kernelsBefore = 1;
+  let roundsSet = 0;
+  return (pass, { dispatches, reads }) => {
+    const setPipeline = pass.setPipeline.bind(pass);
+    const end = pass.end.bind(pass);
+    let kernels = 0;
+    let added = 0;
+    let ours = false;
+    const addUntil = (wanted: number): void => {
+      ours = true;
+      chain.record(pass, Math.max(0, wanted - added));
+      ours = false;
+      added = Math.max(added, wanted);
+    };
+    pass.setPipeline = (pipeline): undefined => {
+      if (!ours) {
+        addUntil(Math.min(dispatches, Math.floor((dispatches * kernels) / kernelsBefore)));
+        kernels += 1;
+      }
+      setPipeline(pipeline);
+    };
+    pass.end = (): undefined => {
+      kernelsBefore = kernels;
+      addUntil(dispatches);
+      ours = true;
+      if (reads > 0) {
+        if (reads !== roundsSet) read?.setRounds(reads);
+        roundsSet = reads;
+        read?.record(pass);
+      }
+      end();
+    };
   };
 }

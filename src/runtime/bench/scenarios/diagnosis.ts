@@ -6,7 +6,7 @@ import { probeGpu } from '../../metrics/probe/gpu-probe.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { splitStep, type DevicePeaks, type StepShare, type StepSplit } from '../../metrics/step-split.ts';
 import { TraceLog, type RecordedStep } from '../../metrics/trace-log.ts';
-import { NOT_STARVED, StarvedGpu, type Starving } from '../starved-gpu.ts';
+import { NOT_STARVED, StarvedGpu, type StarvedDevice, type Starving } from '../starved-gpu.ts';
 import type { Scenario, ScenarioContext, ScenarioResult } from './scenario.ts';
 
 /** How the engine is starved, and the share that has to show it. */
@@ -28,7 +28,8 @@ interface Measured {
   steps: Record<Mode, Step[]>;
   /** Steps, settled or not, and the time that host delays and waits really took in them, ms. */
   added: Record<Mode, { steps: number; ms: number }>;
-  reads: number;
+  /** Bytes that steps of the `memory` mode read in addition. */
+  addedBytes: number;
 }
 
 /**
@@ -49,7 +50,6 @@ export const diagnosis: Scenario = async (context) => {
   const gpu = (navigator as { gpu?: GPU }).gpu;
   if (!gpu) throw new RangeError('Cannot starve the engine: this browser has no WebGPU');
   const starved = new StarvedGpu(gpu, READ_BYTES);
-  const probe = await createProbe(gpu);
   const { createEngine, model } = context;
   const engine = await createEngine({
     model,
@@ -60,25 +60,16 @@ export const diagnosis: Scenario = async (context) => {
     runAhead: 1,
   });
   try {
-    const measured = await measure(engine, { context, starved, probe: probe.run, repeats, outputTokens });
-    return resultOf(measured, starved.readBytes);
+    const measured = await measure(engine, { context, starved, repeats, outputTokens });
+    return resultOf(measured);
   } finally {
-    probe.close();
     await engine[Symbol.asyncDispose]();
   }
 };
 
-/** A device beside the engine's, so that what is probed is not starved. */
-async function createProbe(gpu: GPU): Promise<{ run: () => Promise<DevicePeaks>; close: () => void }> {
-  const adapter = await gpu.requestAdapter();
-  if (!adapter) throw new RangeError('Cannot starve the engine: there is no WebGPU adapter');
-  const device = await adapter.requestDevice({
-    requiredFeatures: adapter.features.has('timestamp-query') ? ['timestamp-query'] : [],
-  });
-  return {
-    run: async () => peaksOf(await probeGpu(device, { bufferBytes: READ_BYTES })),
-    close: () => device.destroy(),
-  };
+/** The engine's own device, with the very kernels and memory that starve it. */
+async function probe({ device, kernels }: StarvedDevice): Promise<DevicePeaks> {
+  return peaksOf(await probeGpu(device, { kernels }));
 }
 
 async function measure(
@@ -86,12 +77,14 @@ async function measure(
   wanted: {
     context: ScenarioContext;
     starved: StarvedGpu;
-    probe: () => Promise<DevicePeaks>;
     repeats: number;
     outputTokens: number;
   },
 ): Promise<Measured> {
-  const { context, starved, probe, repeats, outputTokens } = wanted;
+  const { context, starved, repeats, outputTokens } = wanted;
+  const { device } = starved;
+  if (!device) throw new RangeError('Cannot starve the engine: it asked for no device');
+  const { readBytes } = device;
   const of = <Value>(make: () => Value): Record<Mode, Value> => ({
     plain: make(),
     host: make(),
@@ -99,13 +92,13 @@ async function measure(
     dispatch: make(),
     memory: make(),
   });
-  const measured: Measured = { steps: of(() => []), added: of(() => ({ steps: 0, ms: 0 })), reads: 1 };
+  const measured: Measured = { steps: of(() => []), added: of(() => ({ steps: 0, ms: 0 })), addedBytes: 0 };
   let peaks: DevicePeaks = {};
   const answer = async (mode: Mode, starving: Starving): Promise<void> => {
     context.signal?.throwIfAborted();
     starved.starving = starving;
     starved.addedMs = 0;
-    const steps = await stepsOfAnswer(engine, outputTokens, (step) => withAdded(step, starving, starved.readBytes));
+    const steps = await stepsOfAnswer(engine, outputTokens, (step) => withAdded(step, starving, readBytes));
     starved.starving = NOT_STARVED;
     measured.steps[mode].push(...steps.slice(UNSETTLED_STEPS).map((step) => ({ ...step, peaks })));
     measured.added[mode].steps += steps.length + 1; // and the prefill
@@ -114,17 +107,18 @@ async function measure(
   await answer('plain', NOT_STARVED);
   const stepMs = medianStepMs(measured.steps.plain) ?? 10;
   measured.steps.plain = [];
-  peaks = await probe();
-  measured.reads = readsFor(stepMs, starved.readBytes, peaks);
+  peaks = await probe(device);
+  const reads = readsFor(stepMs, readBytes, peaks);
+  measured.addedBytes = reads * readBytes;
   const starvings: Record<Mode, Starving> = {
     plain: NOT_STARVED,
     host: { ...NOT_STARVED, hostMs: stepMs / 2 },
     readback: { ...NOT_STARVED, waitMs: Math.max(8, stepMs / 2) }, // browsers round shorter timers up
     dispatch: { ...NOT_STARVED, dispatches: DISPATCHES },
-    memory: { ...NOT_STARVED, reads: measured.reads },
+    memory: { ...NOT_STARVED, reads },
   };
   for (let repeat = 0; repeat < repeats; repeat++) {
-    peaks = await probe();
+    peaks = await probe(device);
     for (const [index, mode] of MODES.entries()) {
       await answer(mode, starvings[mode]);
       context.onProgress(repeat * MODES.length + index + 1, repeats * MODES.length);
@@ -175,7 +169,7 @@ const medianStepMs = (steps: readonly RecordedStep[]): number | undefined =>
 
 const splitOf = ({ step, window, peaks }: Step): StepSplit => splitStep(step, window, { device: 'gpu', peaks });
 
-function resultOf({ steps, added, reads }: Measured, readBytes: number): ScenarioResult {
+function resultOf({ steps, added, addedBytes }: Measured): ScenarioResult {
   // Medians, here: one pause of the system in a mode must not pass for what was added.
   const partMs = (mode: Mode, share: StepShare): number =>
     percentile(
@@ -191,7 +185,7 @@ function resultOf({ steps, added, reads }: Measured, readBytes: number): Scenari
     host: 'a busy host',
     readback: 'a wait for each result',
     dispatch: `${DISPATCHES} dispatches`,
-    memory: `${((reads * readBytes) / 1e6).toFixed(0)} MB to read`,
+    memory: `${(addedBytes / 1e6).toFixed(0)} MB to read`,
   };
   for (const mode of MODES) {
     if (mode === 'plain') continue;

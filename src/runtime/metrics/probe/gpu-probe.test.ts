@@ -3,6 +3,7 @@ import { isTokenglassError } from '../../../shared/errors.ts';
 import { peaksOf, type DeviceProbe } from './device-probe.ts';
 import { GpuBench, USAGE } from './gpu-bench.ts';
 import { probeGpu } from './gpu-probe.ts';
+import { createProbeKernels } from './probe-kernels.ts';
 import readCode from './stream-read.wgsl?raw';
 import fillCode from './fill.wgsl?raw';
 
@@ -73,6 +74,22 @@ describe('probeGpu', () => {
     expect(peaks.bytesPerSecond).to.equal(probe.readBytesPerSecond?.value);
     expect(peaks.flopPerSecond).to.equal(probe.flopPerSecond.f32?.value);
     expect(peaks.dispatchMs).to.equal(probe.dispatchMs?.value);
+  });
+
+  it('probeGpu: measures with kernels of the caller, and leaves them usable', async () => {
+    const bench = new GpuBench(device, { now: () => performance.now() });
+    const kernels = await createProbeKernels(bench, 2 ** 23);
+    const own = await probeGpu(device, { ...SMALL, kernels });
+    expect(own.bufferBytes).to.equal(2 ** 23);
+    const { chain, read } = kernels;
+    const { word: before } = await bench.time(() => {}, chain.counter);
+    const { word: after } = await bench.time((pass) => {
+      read!.record(pass);
+      chain.record(pass, 5);
+    }, chain.counter);
+    expect(after - before).to.equal(5);
+    bench.destroy();
+    expect(errors).to.deep.equal([]);
   });
 
   it('probeGpu: gives no number by a clock that is too coarse, and says so', async () => {

@@ -1,15 +1,14 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { AdapterInfo } from '../../../shared/info.ts';
-import chainCode from './chain.wgsl?raw';
+import { BUSY_KERNELS, BusyPass } from './busy-pass.ts';
 import { measurementOf, type DeviceProbe, type Measurement, type ProbeField } from './device-probe.ts';
 import dotCode from './dot-int8.wgsl?raw';
-import fillCode from './fill.wgsl?raw';
 import f16Code from './flop-f16.wgsl?raw';
 import f32Code from './flop-f32.wgsl?raw';
 import { GpuBench, USAGE } from './gpu-bench.ts';
+import { createProbeKernels, type Chain, type ProbeKernels, type StreamRead } from './probe-kernels.ts';
 import { measureRate, scaled, type Outcome } from './repeat.ts';
-import readCode from './stream-read.wgsl?raw';
 import { timerResolutionMs, tooCoarse } from './timer.ts';
 
 export interface GpuProbeOptions {
@@ -18,6 +17,11 @@ export interface GpuProbeOptions {
   clock?: Clock;
   /** Bytes to read at most; caches smaller than that do not help. @default 256 MiB, 64 MiB on a software adapter */
   bufferBytes?: number;
+  /**
+   * Of the device's, to measure with; they are left as they are, and `bufferBytes` does not count. The same kernel compiled twice need not be
+   * equally fast: on a software adapter by a factor of 1.8.
+   */
+  kernels?: ProbeKernels;
   /** A repeat takes about this long, ms; there are some thirty. @default 25 */
   targetMs?: number;
   /** WGSL language features. @default those of `navigator.gpu` */
@@ -25,17 +29,17 @@ export interface GpuProbeOptions {
 }
 
 const MIB = 2 ** 20;
-/** Bytes that a workgroup of `stream-read` reads in a round. */
-const GROUP_BYTES = 256 * 64 * 16;
 const THREADS = 256;
+/** Dispatches that are added after each kernel of a busy pass. */
+const ADDED = 8;
 const PACKED_DOT = 'packed_4x8_integer_dot_product';
 
 /**
  * Measures a GPU through WebGPU, in one to two seconds: memory bandwidth, arithmetic, the cost of a dispatch, and the way back to the CPU. The
  * device is the caller's, should be idle, and is left as it was.
  *
- * Times are of the wall clock, the wait for a result taken off; timestamps tell only the GPU's share of a dispatch. Nothing is given
- * that the clock is too coarse for.
+ * Times are of the wall clock, and of what commands add to a pass that keeps the device busy; timestamps tell only the
+ * GPU's share of a dispatch. Nothing is given that the clock is too coarse for.
  *
  * @throws TokenglassError `device-lost`; `internal` if the device refuses a kernel
  */
@@ -53,18 +57,17 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
     return undefined;
   };
   try {
-    const chain = await chainOf(bench);
-    const readback = await readbackLatency(bench, chain, resolutionMs);
-    const readbackMs = take('readbackMs', readback.outcome);
-    const { latencyMs } = readback;
-
-    const reading = await readRate(bench, options.bufferBytes ?? (isSoftware ? 64 : 256) * MIB, latencyMs, rates);
-    const readBytesPerSecond = take('readBytesPerSecond', reading.outcome);
+    const bufferBytes = options.bufferBytes ?? (isSoftware ? 64 : 256) * MIB;
+    const { chain, read } = options.kernels ?? (await createProbeKernels(bench, bufferBytes));
+    const readbackMs = take('readbackMs', await readbackLatency(bench, chain, resolutionMs));
+    const busy = await BusyPass.create(bench);
+    const readBytesPerSecond = take('readBytesPerSecond', await readRate(busy, read, rates));
+    if (!options.kernels && read) bench.free(read.data);
 
     const groups = isSoftware ? 64 : 2048;
     const flopPerSecond: DeviceProbe['flopPerSecond'] = {};
     const flops = async (format: 'f32' | 'f16' | 'int8', code: string, perThread: number): Promise<void> => {
-      const outcome = await arithmeticRate(bench, `flop ${format}`, code, groups, latencyMs, rates);
+      const outcome = await arithmeticRate(bench, busy, `flop ${format}`, code, groups, rates);
       const measured = take(`flopPerSecond.${format}`, outcome);
       if (measured) flopPerSecond[format] = scaled(measured, perThread * groups * THREADS * 1000);
     };
@@ -75,7 +78,7 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
     if (features.has(PACKED_DOT)) await flops('int8', dotCode, 8192);
     else absent['flopPerSecond.int8'] = 'This browser has no packed dot product of INT8';
 
-    const dispatch = await dispatchCost(bench, chain, latencyMs, rates);
+    const dispatch = await dispatchCost(busy, chain, rates);
     const dispatchMs = take('dispatchMs', dispatch.outcome);
     if (!dispatch.gpuMs) absent.dispatchGpuMs = 'This device gives no usable timestamps';
     return {
@@ -85,7 +88,7 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
       measuredAtMs,
       tookMs: clock.now() - measuredAtMs,
       timerResolutionMs: resolutionMs,
-      bufferBytes: reading.bytes,
+      bufferBytes: read?.bytes ?? 0,
       ...(readBytesPerSecond && { readBytesPerSecond }),
       flopPerSecond,
       ...(dispatchMs && { dispatchMs }),
@@ -106,30 +109,9 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
 }
 
 type Rates = { timerResolutionMs: number; targetMs: number };
-type Chain = { counter: GPUBuffer; record: (pass: GPUComputePassEncoder, count: number) => void };
 
-/** Two pipelines by turns, each with its bind group, as a decode step changes both with every dispatch. */
-async function chainOf(bench: GpuBench): Promise<Chain> {
-  const counter = await bench.buffer('counter', 4, USAGE.storage | USAGE.copySrc | USAGE.copyDst);
-  const even = await bench.kernel('chain even', chainCode, [counter]);
-  const odd = await bench.kernel('chain odd', chainCode, [counter]);
-  const record: Chain['record'] = (pass, count) => {
-    for (let i = 0; i < count; i++) {
-      const { pipeline, bindGroup } = i % 2 === 0 ? even : odd;
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, bindGroup);
-      pass.dispatchWorkgroups(1);
-    }
-  };
-  return { counter, record };
-}
-
-/** From submit to result. The latency is also what is taken off other times, and is 0 where it cannot be told. */
-async function readbackLatency(
-  bench: GpuBench,
-  { counter, record }: Chain,
-  resolutionMs: number,
-): Promise<{ outcome: Outcome; latencyMs: number }> {
+/** From submit to result. */
+async function readbackLatency(bench: GpuBench, { counter, record }: Chain, resolutionMs: number): Promise<Outcome> {
   const samples: number[] = [];
   for (let i = 0; i < 12; i++) {
     const { waitMs } = await bench.time((pass) => record(pass, 1), counter);
@@ -137,96 +119,83 @@ async function readbackLatency(
   }
   const measurement = measurementOf(samples);
   const reason = tooCoarse(measurement.value, resolutionMs);
-  return { outcome: reason === undefined ? { measurement } : { reason }, latencyMs: measurement.value };
+  return reason === undefined ? { measurement } : { reason };
 }
 
-async function readRate(
-  bench: GpuBench,
-  wantedBytes: number,
-  latencyMs: number,
-  rates: Rates,
-): Promise<{ outcome: Outcome; bytes: number }> {
-  const { limits } = bench.device;
-  const most = Math.min(wantedBytes, limits.maxBufferSize, limits.maxStorageBufferBindingSize);
-  let groups = Math.min(Math.floor(most / GROUP_BYTES), limits.maxComputeWorkgroupsPerDimension);
-  let data: GPUBuffer | undefined;
-  // A model may have taken most of the memory.
-  for (; groups >= 16; groups >>= 1) {
-    data = await bench.tryBuffer('data', groups * GROUP_BYTES, USAGE.storage);
-    if (data) break;
-  }
-  if (!data) return { outcome: { reason: 'There is too little memory left to read from' }, bytes: 0 };
-  const sums = await bench.buffer('sums', groups * THREADS * 4, USAGE.storage | USAGE.copySrc);
-  const fill = await bench.kernel('fill', fillCode, [data]);
-  await bench.time((pass) => GpuBench.record(pass, fill, groups), sums);
-  const read = await bench.kernel('stream read', readCode, [bench.rounds, data, sums]);
+/** Bytes per second. */
+async function readRate(busy: BusyPass, read: StreamRead | undefined, rates: Rates): Promise<Outcome> {
+  if (!read) return { reason: 'There is too little memory left to read from' };
   const outcome = await measureRate(async (rounds) => {
-    bench.setRounds(rounds);
-    const { totalMs } = await bench.time((pass) => GpuBench.record(pass, read, groups), sums);
-    return totalMs - latencyMs;
+    read.setRounds(rounds);
+    const { totalMs } = await busy.added((pass, left) => {
+      if (left === 0) read.record(pass);
+    }, read.sums);
+    return totalMs;
   }, rates);
-  bench.free(data);
-  bench.free(sums);
-  const bytes = groups * GROUP_BYTES;
-  return {
-    outcome: 'measurement' in outcome ? { measurement: scaled(outcome.measurement, bytes * 1000) } : outcome,
-    bytes,
-  };
+  return 'measurement' in outcome ? { measurement: scaled(outcome.measurement, read.bytes * 1000) } : outcome;
 }
 
 /** Rounds per ms. */
 async function arithmeticRate(
   bench: GpuBench,
+  busy: BusyPass,
   label: string,
   code: string,
   groups: number,
-  latencyMs: number,
   rates: Rates,
 ): Promise<Outcome> {
   const out = await bench.buffer(label, groups * THREADS * 4, USAGE.storage | USAGE.copySrc);
   const kernel = await bench.kernel(label, code, [bench.rounds, out]);
   const outcome = await measureRate(async (rounds) => {
     bench.setRounds(rounds);
-    const { totalMs } = await bench.time((pass) => GpuBench.record(pass, kernel, groups), out);
-    return totalMs - latencyMs;
+    const { totalMs } = await busy.added((pass, left) => {
+      if (left === 0) GpuBench.record(pass, kernel, groups);
+    }, out);
+    return totalMs;
   }, rates);
   bench.free(out);
   return outcome;
 }
 
+/** What a dispatch adds to a busy pass. */
 async function dispatchCost(
-  bench: GpuBench,
+  busy: BusyPass,
   { counter, record }: Chain,
-  latencyMs: number,
   rates: Rates,
 ): Promise<{ outcome: Outcome; encodeMs?: Measurement; gpuMs?: Measurement }> {
   const encodes: number[] = [];
   const onGpu: number[] = [];
-  const unit = 128;
-  const lost = { dispatches: 0 };
+  const perPass = BUSY_KERNELS * ADDED;
+  let counted: number | undefined;
+  let lost = 0;
   const outcome = await measureRate(
-    async (units) => {
-      const count = units * unit;
-      bench.device.queue.writeBuffer(counter, 0, new Uint32Array(1));
-      const { totalMs, encodeMs, gpuMs, word } = await bench.time((pass) => record(pass, count), counter);
-      lost.dispatches += count - word;
-      encodes.push(encodeMs / count);
-      if (gpuMs !== undefined) onGpu.push(gpuMs / count);
-      return totalMs - latencyMs;
+    async (passes) => {
+      const sum = { totalMs: 0, encodeMs: 0, gpuMs: 0 };
+      for (let i = 0; i < passes; i++) {
+        const { totalMs, encodeMs, gpuMs = NaN, word } = await busy.added((pass) => record(pass, ADDED), counter);
+        if (counted !== undefined) lost += perPass - ((word - counted) >>> 0);
+        counted = word;
+        sum.totalMs += totalMs;
+        sum.encodeMs += encodeMs;
+        sum.gpuMs += gpuMs;
+      }
+      encodes.push(sum.encodeMs / (passes * perPass));
+      onGpu.push(sum.gpuMs / (passes * perPass));
+      return sum.totalMs;
     },
     { ...rates, mostUnits: 64 },
   );
-  if (lost.dispatches !== 0) return { outcome: { reason: 'The GPU did not run all dispatches of a chain' } };
+  if (lost !== 0) return { outcome: { reason: 'The GPU did not run all dispatches of a chain' } };
   if (!('measurement' in outcome)) return { outcome };
   const { value, spread, n } = outcome.measurement;
-  const costMs = 1 / (value * unit);
+  const costMs = 1 / (value * perPass);
   // The last ones are the repeats; those before were to find the length.
-  const gpuMs = onGpu.length >= n ? measurementOf(onGpu.slice(-n)) : undefined;
+  const gpuMs = measurementOf(onGpu.slice(-n));
   return {
     outcome: { measurement: { value: costMs, spread, n } },
     encodeMs: capped(measurementOf(encodes.slice(-n)), costMs),
-    // A clock of the GPU that says more than went by is not to be believed.
-    ...(gpuMs && gpuMs.value <= costMs && { gpuMs }),
+    // A clock of the GPU that says more than went by is not to be believed; the sum of none is NaN.
+    ...(gpuMs.value > 0 && gpuMs.value <= costMs && { gpuMs }),
   };
 }
 
