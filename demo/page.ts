@@ -10,6 +10,7 @@ import {
 import type { TgDashboard } from '../src/ui/dashboard/index.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
 import { readPageOptions } from './page-options.ts';
+import { UserTimingWriter } from '../src/runtime/metrics/index.ts';
 import { modelNumber } from '../src/shared/model-number.ts';
 import { wireTheme } from './theme.ts';
 
@@ -63,6 +64,7 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
   }
   select.value = options.engine;
 
+  let stopUserTiming: (() => void) | undefined;
   const loader = new EngineLoader(createEngine, ({ engine, progress, error }) => {
     load.progress = progress;
     load.error = error;
@@ -70,6 +72,9 @@ export function startPage(createEngine: (options: CreateEngineOptions) => Promis
     note.textContent = engine ? describeModel(engine.info) : '';
     // Before the chat: a question that waited must not run before its steps are listened to.
     for (const instrument of instruments) instrument.engine = engine;
+    // For the Performance panel of DevTools: prefill and every token, beside the page's own work.
+    stopUserTiming?.();
+    stopUserTiming = engine && new UserTimingWriter().attach(engine.metrics);
     chat.engine = engine;
     if (models) Object.assign(models, { engine, current: options.model });
   });

@@ -62,6 +62,14 @@ describe('chromeTrace', () => {
     expect(trace.otherData['startedAt']).to.equal(new Date(EPOCH_MS).toISOString());
   });
 
+  it('chromeTrace: names no track that is empty', () => {
+    const { requests } = filledLog();
+    const named = chromeTrace({ requests }).traceEvents.flatMap((event) =>
+      event.ph === 'M' && event.name === 'thread_name' ? [event.args['name']] : [],
+    );
+    expect(named).to.deep.equal(['Requests']);
+  });
+
   it('chromeTrace: of nothing is a valid trace of nothing', () => {
     const { traceEvents, otherData } = chromeTrace({});
     expect(traceEvents.every(({ ph }) => ph === 'M')).to.equal(true);

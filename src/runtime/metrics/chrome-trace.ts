@@ -77,7 +77,7 @@ export function chromeTrace({ requests = [], steps = [], deliveries = [], about 
   for (const { tokenMs, deliveredMs, requestId, tokens } of withoutOverlap(deliveries))
     writer.span(DELIVERY, 'delivery', 'delivery', tokenMs, deliveredMs, { requestId, tokens });
   return {
-    traceEvents: [...names(lanes), ...writer.events],
+    traceEvents: [...names(lanes, writer.tracks), ...writer.events],
     displayTimeUnit: 'ms',
     otherData: {
       ...about,
@@ -89,6 +89,8 @@ export function chromeTrace({ requests = [], steps = [], deliveries = [], about 
 /** Puts spans on tracks, in microseconds since the first. */
 class TraceWriter {
   readonly events: ChromeTraceEvent[] = [];
+  /** Tracks that have something on them. */
+  readonly tracks = new Set<number>();
   readonly #originMs: number;
 
   constructor(originMs: number) {
@@ -96,6 +98,7 @@ class TraceWriter {
   }
 
   span(tid: number, cat: string, name: string, fromMs: number, toMs: number, args?: Record<string, unknown>): void {
+    this.tracks.add(tid);
     const ts = this.#us(fromMs);
     const dur = Math.max(0, this.#us(toMs) - ts);
     this.events.push({ ph: 'X', name, cat, ts, dur, pid: PID, tid, ...(args && { args }) });
@@ -183,7 +186,7 @@ function withoutOverlap(deliveries: readonly Delivery[]): Delivery[] {
   });
 }
 
-function names(requestLanes: number): ChromeTraceEvent[] {
+function names(requestLanes: number, used: ReadonlySet<number>): ChromeTraceEvent[] {
   const tracks: [tid: number, name: string][] = [
     ...Array.from({ length: requestLanes }, (_, lane): [number, string] => [
       REQUESTS + lane,
@@ -196,9 +199,11 @@ function names(requestLanes: number): ChromeTraceEvent[] {
   ];
   return [
     { ph: 'M', name: 'process_name', pid: PID, args: { name: 'Tokenglass' } },
-    ...tracks.flatMap(([tid, name], index): ChromeTraceEvent[] => [
-      { ph: 'M', name: 'thread_name', pid: PID, tid, args: { name } },
-      { ph: 'M', name: 'thread_sort_index', pid: PID, tid, args: { sort_index: index } },
-    ]),
+    ...tracks
+      .filter(([tid]) => used.has(tid))
+      .flatMap(([tid, name], index): ChromeTraceEvent[] => [
+        { ph: 'M', name: 'thread_name', pid: PID, tid, args: { name } },
+        { ph: 'M', name: 'thread_sort_index', pid: PID, tid, args: { sort_index: index } },
+      ]),
   ];
 }

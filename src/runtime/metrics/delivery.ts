@@ -36,11 +36,19 @@ export class DeliveryLog {
     this.#deliveries = new RingBuffer(capacity);
   }
 
-  /** To be called where a `delta` event reaches the page. A flush without tokens is not a delivery. */
-  delta(requestId: string, tokens: readonly Pick<OutputToken, 'atMs'>[]): void {
+  /**
+   * To be called where a `delta` event reaches the page. A flush without tokens is not a delivery.
+   *
+   * @param deliveredMs @default now
+   */
+  delta(
+    requestId: string,
+    tokens: readonly Pick<OutputToken, 'atMs'>[],
+    deliveredMs: number = this.#clock.now(),
+  ): void {
     const last = tokens.at(-1);
     if (!last) return;
-    this.#deliveries.push({ requestId, tokenMs: last.atMs, deliveredMs: this.#clock.now(), tokens: tokens.length });
+    this.#deliveries.push({ requestId, tokenMs: last.atMs, deliveredMs, tokens: tokens.length });
   }
 
   /** Oldest first. */

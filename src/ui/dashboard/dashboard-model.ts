@@ -1,8 +1,10 @@
+import { systemClock } from '../../shared/clock.ts';
 import type { OutputToken } from '../../shared/generation.ts';
 import type { EngineInfo, ModelInfo } from '../../shared/info.ts';
 import { modelNumber } from '../../shared/model-number.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { EngineEvents } from '../../runtime/engine/engine.ts';
+import { DeliveryLog, type Delivery } from '../../runtime/metrics/delivery.ts';
 import { diagnose, type Diagnosis } from '../../runtime/metrics/diagnosis.ts';
 import { itl } from '../../runtime/metrics/itl.ts';
 import { prefillRate } from '../../runtime/metrics/rates.ts';
@@ -36,9 +38,11 @@ export const deviceOf = (info: EngineInfo): StepDevice => (info.threads === unde
  */
 export class DashboardModel {
   readonly log = new TraceLog({ isHidden: () => document.hidden });
+  readonly #deliveries = new DeliveryLog(systemClock);
   readonly #live = new LiveFiguresModel();
   readonly #tokens = new TokenHistory();
   readonly #gapsMs = new RingBuffer<number>(SESSION_GAPS);
+  #requestId = '';
   #answers = 0;
   #hiddenAnswers = 0;
   #countedId: string | undefined;
@@ -52,6 +56,7 @@ export class DashboardModel {
   /** Another engine: what was measured says nothing of it. */
   clear(): void {
     this.log.clear();
+    this.#deliveries.clear();
     this.#live.clear();
     this.#tokens.clear();
     this.#gapsMs.clear();
@@ -96,6 +101,7 @@ export class DashboardModel {
 
   onStart(start: { requestId: string; promptTokens: number; cachedTokens: number }): void {
     this.#live.onStart(start);
+    this.#requestId = start.requestId;
   }
 
   onFirstText(ttftMs: number): void {
@@ -104,6 +110,7 @@ export class DashboardModel {
 
   onTokens(tokens: readonly OutputToken[], deliveredMs: number): void {
     this.#live.onTokens(tokens);
+    this.#deliveries.delta(this.#requestId, tokens, deliveredMs);
     for (const { atMs, id } of tokens) this.#tokens.add({ atMs, id, deliveredMs });
   }
 
@@ -119,6 +126,11 @@ export class DashboardModel {
   onHidden(): void {
     this.#live.onHidden();
     this.#tokens.pause();
+  }
+
+  /** The chat's latest. */
+  get deliveries(): readonly Delivery[] {
+    return this.#deliveries.deliveries;
   }
 
   get figures(): LiveFigures {

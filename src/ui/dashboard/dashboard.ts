@@ -142,7 +142,7 @@ export class TgDashboard extends LitElement {
 
   /** Recorded steps and requests as a Chrome trace, which Perfetto opens. */
   exportTrace() {
-    return traceOf(this.#model.log, this.engine?.info);
+    return traceOf(this.#model.log, this.#model.deliveries, this.engine?.info);
   }
 
   override disconnectedCallback(): void {
