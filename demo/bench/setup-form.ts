@@ -32,6 +32,11 @@ const SLOS = [
   ['own', 'own limits'],
 ] as const;
 
+/** Settings that make a workload. */
+const WORKLOAD_FIELDS = ['prompt-tokens', 'output-tokens', 'shared-prefix', 'turns', 'think-time'] as const;
+
+const sentence = (words: string): string => `${words[0]!.toUpperCase()}${words.slice(1)}.`;
+
 export interface SetupFormOptions {
   setup: Setup;
   running: boolean;
@@ -42,7 +47,9 @@ export interface SetupFormOptions {
 
 /** The form; every field is one setting of the command line, and empty where it is the default. */
 export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions): TemplateResult {
-  const preset: Setup = WORKLOADS[(setup.workload ?? 'fixed') as WorkloadName].flags;
+  const { about, flags } = WORKLOADS[(setup.workload ?? 'fixed') as WorkloadName];
+  const preset: Setup = flags;
+  const isChanged = WORKLOAD_FIELDS.some((name) => setup[name] !== undefined && setup[name] !== preset[name]);
   const defaultOf = (name: SetupName, otherwise: string): string => preset[name] ?? otherwise;
   const arrivals =
     setup.arrivals ?? (setup.search !== undefined || setup.sweep?.startsWith('rate') ? 'poisson' : 'closed');
@@ -135,9 +142,10 @@ export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions
         'workload',
         'Workload',
         setup.workload ?? 'fixed',
-        Object.entries(WORKLOADS).map(([name, { about }]) => [name, `${name}: ${about}`] as const),
+        Object.keys(WORKLOADS).map((name) => [name, name] as const),
         (value) => onChange({ workload: value === 'fixed' ? undefined : value }),
       )}
+      <p class="hint">${sentence(about)}${isChanged ? ' Changed by what is set below.' : nothing}</p>
       ${text('prompt-tokens', 'Prompt tokens', defaultOf('prompt-tokens', '128'))}
       ${text('output-tokens', 'Output tokens', defaultOf('output-tokens', '64'))}
       <p class="hint">A number, or uniform:64-256, exponential:128, lognormal:128,512 (mean and p99).</p>
