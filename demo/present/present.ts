@@ -2,14 +2,18 @@ import '../../src/ui/index.ts';
 import { compareWords } from '../../src/ui/dashboard/index.ts';
 import { readPageOptions } from '../page-options.ts';
 import { wireTheme } from '../theme.ts';
-import { contenders } from './contender.ts';
+import type { ChatMessage } from '../../src/index.ts';
+import { COMPARISONS, contenders, type Comparison } from './contender.ts';
 import { find } from './find.ts';
+import { LONG_PROMPT } from './long-prompt.ts';
 import { Side } from './side.ts';
 
 const { model, maxTokens } = readPageOptions(location.search);
 const query = new URLSearchParams(location.search);
 const choices = contenders(model);
 const question = find(document, 'input#question');
+const comparison = find(document, 'select#comparison');
+const before = find(document, 'select#before');
 const order = find(document, 'select#order');
 const start = find(document, 'button#start');
 const outcome = find(document, 'div#outcome');
@@ -21,12 +25,15 @@ let running = false;
 
 wireTheme(find(document, 'button#theme'));
 question.value = query.get('q') ?? question.value;
+const offered = COMPARISONS.filter(({ a, b }) => [a, b].every((id) => choices.some((choice) => choice.id === id)));
+comparison.replaceChildren(...offered.map(({ id, name }) => new Option(name, id)), new Option('as chosen below', ''));
 order.value = query.get('order') === 'at-once' ? 'at-once' : 'in-turns';
 
 function show(): void {
   const ready = a.ready && b.ready;
   start.disabled = !ready && !running;
   start.textContent = running ? 'Stop' : 'Start both';
+  comparison.disabled = before.disabled = running;
 }
 
 /** In turns by default: two engines at once share one device, and each would be measured at the cost of the other. */
@@ -39,9 +46,8 @@ async function run(): Promise<void> {
   for (const { lane } of [a, b]) lane.reset();
   const runOne = (side: Side) =>
     side.lane.run({
-      messages: [{ role: 'user', content: question.value }],
+      messages: [...systemOf(), { role: 'user', content: question.value }],
       maxTokens: Math.min(maxTokens, 120),
-      ...side.contender?.request,
     });
   if (order.value === 'at-once') await Promise.all([runOne(a), runOne(b)]);
   else {
@@ -52,6 +58,8 @@ async function run(): Promise<void> {
   show();
   conclude();
 }
+
+const systemOf = (): ChatMessage[] => (before.value === 'long' ? [{ role: 'system', content: LONG_PROMPT }] : []);
 
 const isStopped = (): boolean => stopped;
 
@@ -82,12 +90,44 @@ document.addEventListener('keydown', (event) => {
   } else if (event.key === 'Enter' && event.target === question) void run();
 });
 
-function choose(side: Side, root: HTMLElement, id: string | null, fallback: string): Promise<void> {
-  const contender = choices.find((candidate) => candidate.id === id) ?? choices.find((other) => other.id === fallback);
-  root.querySelector('select')!.value = contender?.id ?? '';
-  return side.choose(contender);
+const pick = { a: find(find(document, 'div#a'), 'select'), b: find(find(document, 'div#b'), 'select') };
+
+/** One after the other: two models that load at once would be slower, and no sooner. */
+async function compare(wanted: Pick<Comparison, 'a' | 'b' | 'longPrompt'>): Promise<void> {
+  before.value = wanted.longPrompt ? 'long' : 'nothing';
+  pick.a.value = wanted.a;
+  pick.b.value = wanted.b;
+  nameComparison();
+  const system = systemOf();
+  await Promise.all([a.setSystem(system), b.setSystem(system)]);
+  for (const [side, id] of [
+    [a, wanted.a],
+    [b, wanted.b],
+  ] as const)
+    if (side.contender?.id !== id) await side.choose(choices.find((choice) => choice.id === id));
 }
 
-void choose(a, find(document, 'div#a'), query.get('a'), 'webgpu').then(() =>
-  choose(b, find(document, 'div#b'), query.get('b'), 'onnx-wasm'),
-);
+/** Which of the comparisons the three choices are, if one. */
+function nameComparison(): void {
+  const longPrompt = before.value === 'long';
+  comparison.value =
+    offered.find((one) => one.a === pick.a.value && one.b === pick.b.value && one.longPrompt === longPrompt)?.id ?? '';
+}
+
+comparison.addEventListener('change', () => {
+  const chosen = offered.find(({ id }) => id === comparison.value);
+  if (chosen) void compare(chosen);
+});
+before.addEventListener('change', () => {
+  for (const side of [a, b]) void side.setSystem(systemOf());
+  nameComparison();
+});
+for (const select of Object.values(pick)) select.addEventListener('change', nameComparison);
+
+const asked = offered.find(({ id }) => id === query.get('compare')) ?? offered[0]!;
+const idOf = (letter: 'a' | 'b'): string => choices.find(({ id }) => id === query.get(letter))?.id ?? asked[letter];
+void compare({
+  a: idOf('a'),
+  b: idOf('b'),
+  longPrompt: query.has('before') ? query.get('before') === 'long' : asked.longPrompt,
+});

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/index.ts';
+import type { ChatMessage, Engine } from '../../src/index.ts';
 import type { TgLane } from '../../src/ui/dashboard/index.ts';
 import type { TgLoad } from '../../src/ui/index.ts';
 import { EngineLoader } from '../../src/ui/index.ts';
@@ -6,7 +6,8 @@ import type { Contender } from './contender.ts';
 import { find } from './find.ts';
 
 /** Not measured: the first request of an engine compiles and fills caches. */
-const WARM_UP = { prompt: 'Hello', maxTokens: 4, ignoreEos: true } as const;
+const WARM_UP = { maxTokens: 4, ignoreEos: true } as const;
+const GREETING: ChatMessage = { role: 'user', content: 'Hello' };
 
 /** One half of the screen: a choice, an engine and its lane. */
 export class Side {
@@ -17,6 +18,7 @@ export class Side {
   #contender: Contender | undefined;
   #abort: AbortController | undefined;
   #engine: Engine | undefined;
+  #system: readonly ChatMessage[] = [];
 
   /** @param root - holds a `tg-lane`, a `tg-load`, a `select` and a `p` */
   constructor(root: HTMLElement, choices: readonly Contender[], onChange: () => void) {
@@ -42,6 +44,29 @@ export class Side {
     return this.#engine !== undefined;
   }
 
+  /** What comes before every question; the engine is shown it once, so that a cache has it. */
+  async setSystem(system: readonly ChatMessage[]): Promise<void> {
+    this.#system = system;
+    const engine = this.#engine;
+    if (!engine || system.length === 0) return;
+    this.#engine = this.#lane.engine = undefined;
+    this.#onChange();
+    await this.#warmUp(engine, this.#abort!.signal);
+  }
+
+  /** Makes the engine ready, unless another was chosen meanwhile. */
+  async #warmUp(engine: Engine, signal: AbortSignal): Promise<void> {
+    let system: readonly ChatMessage[];
+    do {
+      system = this.#system;
+      const messages = [...system, GREETING];
+      for await (const event of engine.generate({ ...WARM_UP, messages }, signal)) if (event.type === 'end') break;
+      if (signal.aborted) return;
+    } while (system !== this.#system);
+    this.#engine = this.#lane.engine = engine;
+    this.#onChange();
+  }
+
   /** Loads a contender in place of the one there is. */
   async choose(contender: Contender | undefined): Promise<void> {
     if (!contender) return;
@@ -65,10 +90,7 @@ export class Side {
     abort.signal.addEventListener('abort', () => void loader.dispose());
     try {
       const engine = await loader.load({ model: contender.id });
-      for await (const event of engine.generate(WARM_UP, abort.signal)) if (event.type === 'end') break;
-      if (abort.signal.aborted) return;
-      this.#engine = this.#lane.engine = engine;
-      this.#onChange();
+      await this.#warmUp(engine, abort.signal);
     } catch {
       // A failure is on the page already; a newer choice needs no word.
     }

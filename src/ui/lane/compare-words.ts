@@ -5,6 +5,9 @@ export interface LaneFigures {
   ttftMs?: number | undefined;
   /** Mean time of a token after the first. */
   tpotMs?: number | undefined;
+  promptTokens?: number | undefined;
+  /** Of the prompt, tokens that a prefix cache had. */
+  cachedTokens?: number | undefined;
   text: string;
 }
 
@@ -26,12 +29,23 @@ export function compareWords(a: LaneFigures, b: LaneFigures, nameA = 'A', nameB 
       same: 'Both show their first word after about the same time',
       differs: (name, ratio) => `${name} shows its first word ${times(ratio)} sooner`,
     }),
+    cached(a, b, nameA, nameB),
     faster(a.tpotMs, b.tpotMs, nameA, nameB, {
       same: 'Both write at about the same speed',
       differs: (name, ratio) => `${name} writes ${times(ratio)} as fast`,
     }),
     a.text !== '' && a.text === b.text ? 'Both say the very same words.' : undefined,
   ].filter((sentence) => sentence !== undefined);
+}
+
+/** Said where one had more of the prompt than the other: it explains the first word. */
+function cached(a: LaneFigures, b: LaneFigures, nameA: string, nameB: string): string | undefined {
+  const [ofA, ofB] = [a.cachedTokens, b.cachedTokens];
+  if (ofA === undefined || ofB === undefined || ofA === ofB) return undefined;
+  const [name, has, other] = ofA > ofB ? [nameA, a, ofB] : [nameB, b, ofA];
+  const tokens = has.cachedTokens!.toLocaleString();
+  const rest = other === 0 ? 'the other none' : `the other ${other.toLocaleString()}`;
+  return `${name} had ${tokens} of ${has.promptTokens?.toLocaleString() ?? 'the'} prompt tokens in its cache, ${rest}.`;
 }
 
 function faster(

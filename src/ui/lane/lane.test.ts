@@ -34,6 +34,18 @@ describe('compareWords', () => {
     );
   });
 
+  it('compareWords: says whose prompt was in a cache, where one had more of it', () => {
+    const [, words] = compareWords(
+      { ...a, promptTokens: 1021, cachedTokens: 0 },
+      { ttftMs: 20, tpotMs: 10, promptTokens: 1021, cachedTokens: 1008, text: 'x' },
+      'GPU, no cache',
+      'GPU',
+    );
+    expect(words).to.match(/^GPU had 1.?008 of 1.?021 prompt tokens in its cache, the other none\.$/);
+    const same = { ...a, promptTokens: 40, cachedTokens: 16 };
+    expect(compareWords(same, same).join(' ')).to.not.include('cache');
+  });
+
   it('compareWords: of what was not measured nothing is said', () => {
     expect(compareWords({ text: '' }, { text: '' })).to.deep.equal([]);
     expect(compareWords(a, { ttftMs: 100, text: '' })).to.have.length(1);

@@ -47,7 +47,12 @@ export class TgLane extends LitElement {
     onCall: ({ calledMs }) => (this.#calledMs = calledMs),
     onEnd: ({ trace }) => {
       this.#answer.close();
-      this.#figures = { ttftMs: (trace && ttft(trace)) ?? this.#figures.ttftMs, tpotMs: trace && tpot(trace) };
+      this.#figures = {
+        ttftMs: (trace && ttft(trace)) ?? this.#figures.ttftMs,
+        tpotMs: trace && tpot(trace),
+        promptTokens: trace?.usage.promptTokens,
+        cachedTokens: trace?.usage.cachedTokens,
+      };
       this.#rate = trace && decodeRate(trace);
     },
     onError: () => this.#answer.close(),
