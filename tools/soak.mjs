@@ -9,6 +9,8 @@ import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { serveFolder } from './server.mjs';
 
+const { percentile } = await tsImport('../src/runtime/metrics/percentile.ts', import.meta.url);
+
 const { values: options } = parseArgs({
   options: {
     runs: { type: 'string', default: '200' },
@@ -143,7 +145,8 @@ function report(looks) {
   const settled = looks.slice(Math.min(SETTLED, looks.length - 2));
   const third = Math.max(1, Math.floor(settled.length / 3));
   for (const [name, limit] of Object.entries(LIMITS)) {
-    const median = (part) => part.map((seen) => seen[name]).sort((a, b) => a - b)[Math.floor(part.length / 2)];
+    const figure = (seen) => seen[name];
+    const median = (part) => percentile(part.map(figure), 50);
     const grown = median(settled.slice(-third)) - median(settled.slice(0, third));
     const leaks = grown > limit;
     console.log(`${name}: ${grown >= 0 ? '+' : ''}${grown.toFixed(1)} (at most ${limit})${leaks ? '  GREW' : ''}`);

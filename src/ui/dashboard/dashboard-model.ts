@@ -14,7 +14,6 @@ import type { DevicePeaks } from '../../runtime/metrics/step-split.ts';
 import { TraceLog } from '../../runtime/metrics/trace-log.ts';
 import type { ContextSample } from '../context-chart/context-samples.ts';
 import { LiveFiguresModel, LivePhase, type LiveFigures } from '../overlay/live-figures.ts';
-import type { RooflinePoint } from '../roofline/roofline-range.ts';
 import type { StepDevice } from '../steps/step-parts.ts';
 import type { TokenTick } from '../steps/ticks.ts';
 import { TokenHistory } from './token-history.ts';
@@ -31,7 +30,7 @@ const SESSION_GAPS = 4096;
 const hasKnownSize = (model: ModelInfo): boolean =>
   (['parameters', 'weightBytes', 'kvBytesPerToken'] as const).every((name) => modelNumber(model, name) !== undefined);
 
-export const deviceOf = (info: EngineInfo): StepDevice => (info.threads === undefined ? 'gpu' : 'cpu');
+const deviceOf = (info: EngineInfo): StepDevice => (info.threads === undefined ? 'gpu' : 'cpu');
 
 /**
  * What a dashboard shows, from the events of one engine and of a chat in this page. Everything is kept in bounded memory.
@@ -199,12 +198,4 @@ export class DashboardModel {
     this.#answers += 1;
     for (const gapMs of itl(trace)) this.#gapsMs.push(gapMs);
   }
-}
-
-/** Where a kind of step is under the roof; nothing where its work is not known. */
-export function rooflinePoint({ kind, roofline }: Diagnosis): RooflinePoint[] {
-  const { intensity, achievedGflops, shareOfFloor } = roofline;
-  return intensity === undefined || achievedGflops === undefined
-    ? []
-    : [{ kind, intensity, gflops: achievedGflops, shareOfFloor }];
 }

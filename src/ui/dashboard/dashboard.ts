@@ -1,16 +1,12 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
-import type { ModelInfo } from '../../shared/info.ts';
-import { modelNumber } from '../../shared/model-number.ts';
 import type { StepTrace } from '../../shared/trace.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
-import type { Diagnosis } from '../../runtime/metrics/diagnosis.ts';
 import { peaksOf, type DeviceProbe } from '../../runtime/metrics/probe/device-probe.ts';
 import type { DevicePeaks } from '../../runtime/metrics/step-split.ts';
 import type { TgChat } from '../chat/chat.ts';
 import { FollowController } from '../controllers/follow-controller.ts';
-import type { ContextSample } from '../context-chart/context-samples.ts';
 import '../context-chart/context-chart.ts';
-import { formatMs, formatShare, formatSignificant } from '../internal/format.ts';
+import { formatMs } from '../internal/format.ts';
 import { PacedFrame } from '../internal/paced-frame.ts';
 import '../itl-chart/itl-chart.ts';
 import '../memory/memory.ts';
@@ -18,46 +14,28 @@ import { PHASE_WORDS } from '../overlay/overlay-card.ts';
 import { partsOf } from '../overlay/ttft-parts.ts';
 import '../parts-bar/parts-bar.ts';
 import '../roofline/roofline-chart.ts';
-import type { RooflinePoint } from '../roofline/roofline-range.ts';
 import '../stats/stats.ts';
-import type { Stats } from '../stats/stats.ts';
 import '../steps/steps.ts';
-import type { TokenTick } from '../steps/ticks.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import '../verdict/verdict.ts';
 import '../what-if/what-if.ts';
-import { DashboardModel, rooflinePoint } from './dashboard-model.ts';
+import { DashboardModel } from './dashboard-model.ts';
+import {
+  contextFloor,
+  memoryUse,
+  paceOf,
+  readDeep,
+  readLive,
+  whatIfModel,
+  type DeepView,
+  type LiveView,
+} from './dashboard-views.ts';
 import { dashboardStyles } from './dashboard.styles.ts';
 import { downloadJson } from './download.ts';
 import { traceOf } from './export-trace.ts';
 import { keptProbe, measureDevice } from './measure-device.ts';
-
-/**
- * How often the page follows a stream, ms: digits and the bars of tokens (faster cannot be read), and what is computed over many steps. Where
- * the CPU computes the model too, each redraw takes from it, so there are fewer.
- */
-const PACE = { gpu: { liveMs: 150, deepMs: 600 }, cpu: { liveMs: 400, deepMs: 3000 } };
-
-/** (max - min) / median of a probe's repeats, from which on its number is not to be relied on. */
-const UNSTEADY = 0.4;
-
-/** What changes with each token. */
-interface LiveView {
-  stats: Stats;
-  ticks: readonly TokenTick[];
-}
-
-/** What is computed over many steps. */
-interface DeepView {
-  gapsMs: readonly number[];
-  of: string;
-  samples: readonly ContextSample[];
-  points: readonly RooflinePoint[];
-  decode?: Diagnosis;
-  prefill?: Diagnosis;
-  usedTokens?: number | undefined;
-}
+import { probeWords } from './probe-words.ts';
 
 /**
  * Everything that is measured of a model that runs in this page: the figures of the answer, where its time went, every token, and what limits
@@ -106,11 +84,11 @@ export class TgDashboard extends LitElement {
   readonly #model = new DashboardModel();
   readonly #liveFrame = new PacedFrame(
     () => (this.live = this.#readLive()),
-    () => this.#pace.liveMs,
+    () => paceOf(this.engine?.info).liveMs,
   );
   readonly #deepFrame = new PacedFrame(
     () => (this.deep = this.#readDeep()),
-    () => this.#pace.deepMs,
+    () => paceOf(this.engine?.info).deepMs,
   );
 
   constructor() {
@@ -163,11 +141,6 @@ export class TgDashboard extends LitElement {
     if (changed.has('engine') || changed.has('probe')) this.deep = this.#readDeep();
   }
 
-  get #pace(): (typeof PACE)['gpu'] {
-    const { adapter, threads } = this.engine?.info ?? {};
-    return threads !== undefined || adapter?.isFallback ? PACE.cpu : PACE.gpu;
-  }
-
   get #peaks(): DevicePeaks {
     return this.probe ? peaksOf(this.probe) : {};
   }
@@ -180,39 +153,11 @@ export class TgDashboard extends LitElement {
   }
 
   #readLive(): LiveView {
-    const info = this.engine?.info;
-    const { ttftMs, latency, tokensPerSecond, promptTokens, cachedTokens } = this.#model.figures;
-    const used = this.#model.usedTokens;
-    return {
-      stats: {
-        ttftMs,
-        msPerToken: latency.p50Ms,
-        n: latency.n,
-        tokensPerSecond,
-        prefillTokensPerSecond: this.#model.prefillTokensPerSecond,
-        promptTokens,
-        cachedTokens,
-        memoryBytes: info && memoryBytesOf(info.model, used ?? 0),
-        ...(info?.speculation && { speculation: this.#model.speculation }),
-      },
-      ticks: this.#model.ticks(info),
-    };
+    return readLive(this.#model, this.engine?.info);
   }
 
   #readDeep(): DeepView {
-    const { gapsMs, of } = this.#model.gaps();
-    const view = { gapsMs, of, samples: this.#model.contextSamples(), usedTokens: this.#model.usedTokens };
-    const info = this.engine?.info;
-    if (!info) return { ...view, points: [] };
-    const [decode, prefill] = (['decode', 'prefill'] as const).map((kind) =>
-      this.#model.diagnose(kind, info, this.#peaks),
-    );
-    return {
-      ...view,
-      points: [decode, prefill].flatMap((diagnosis) => (diagnosis ? rooflinePoint(diagnosis) : [])),
-      ...(decode && { decode }),
-      ...(prefill && { prefill }),
-    };
+    return readDeep(this.#model, this.engine?.info, this.#peaks);
   }
 
   /** Once an answer; the chat reads the answer itself. */
@@ -319,47 +264,37 @@ export class TgDashboard extends LitElement {
   }
 
   #renderContext() {
-    const { bytesPerSecond } = this.#peaks;
     const model = this.engine?.info.model;
-    const [weightBytes, kvBytesPerToken] = model
-      ? [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')]
-      : [];
-    const floor =
-      weightBytes !== undefined && kvBytesPerToken !== undefined && bytesPerSecond !== undefined
-        ? { weightBytes, kvBytesPerToken, bytesPerSecond }
-        : undefined;
     return html`
       <section part="section">
         <h3>What a longer context costs</h3>
-        <tg-context-chart .samples=${this.deep.samples} .floor=${floor}></tg-context-chart>
+        <tg-context-chart
+          .samples=${this.deep.samples}
+          .floor=${model && contextFloor(model, this.#peaks)}
+        ></tg-context-chart>
       </section>
     `;
   }
 
   #renderMemory() {
     const model = this.engine?.info.model;
-    const use = model && {
-      weightBytes: modelNumber(model, 'weightBytes'),
-      kvBytesPerToken: modelNumber(model, 'kvBytesPerToken'),
-      contextTokens: modelNumber(model, 'contextTokens'),
-      usedTokens: this.deep.usedTokens,
-    };
     return html`
       <section part="section">
         <h3>Memory</h3>
-        <tg-memory .use=${use}></tg-memory>
+        <tg-memory .use=${model && memoryUse(model, this.deep.usedTokens)}></tg-memory>
       </section>
     `;
   }
 
   #renderWhatIf() {
     const { stats } = this.live;
+    const model = this.engine?.info.model;
     return html`
       <section part="section" class="wide">
         <h3>What if</h3>
         <tg-what-if
           .measured=${{ ttftMs: stats.ttftMs, itlMs: stats.msPerToken, prefillTokensPerSecond: stats.prefillTokensPerSecond, promptTokens: stats.promptTokens }}
-          .model=${subjectOf(this.engine?.info.model)}
+          .model=${model && whatIfModel(model)}
         ></tg-what-if>
       </section>
     `;
@@ -385,36 +320,6 @@ export class TgDashboard extends LitElement {
       <div class="sr-only" role="status" aria-live="polite">${this.announcement}</div>
     `;
   }
-}
-
-function memoryBytesOf(model: ModelInfo, usedTokens: number): number | undefined {
-  const [weightBytes, kvBytes] = [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')];
-  return weightBytes === undefined || kvBytes === undefined ? undefined : weightBytes + usedTokens * kvBytes;
-}
-
-/** The model, where it is known well enough to be put on other hardware. */
-function subjectOf(model: ModelInfo | undefined): ModelInfo | undefined {
-  const needed = ['parameters', 'layers', 'hiddenSize', 'kvBytesPerToken'] as const;
-  return model && needed.every((name) => modelNumber(model, name) !== undefined) ? model : undefined;
-}
-
-/** What was measured, with the spread: a number without it says less than it seems to. */
-function probeWords({ readBytesPerSecond, flopPerSecond, dispatchMs, tookMs }: DeviceProbe): string {
-  const spread = (share: number) => `± ${formatShare(share / 2).value} %`;
-  const { f32 } = flopPerSecond;
-  const measured = [
-    ...(readBytesPerSecond
-      ? [`${formatSignificant(readBytesPerSecond.value / 1e9)} GB/s ${spread(readBytesPerSecond.spread)}`]
-      : []),
-    ...(f32 ? [`${formatSignificant(f32.value / 1e9)} GFLOP/s in f32 ${spread(f32.spread)}`] : []),
-    ...(dispatchMs ? [`${formatSignificant(dispatchMs.value * 1000)} µs for a dispatch`] : []),
-  ];
-  if (measured.length === 0) return 'Nothing could be measured honestly on this device.';
-  const isUnsteady = [readBytesPerSecond, f32].some((rate) => rate !== undefined && rate.spread > UNSTEADY);
-  const doubt = isUnsteady
-    ? ' The repeats differ a lot: something else keeps the device busy; measure again when it rests.'
-    : '';
-  return `Measured here in ${formatSignificant(tookMs / 1000)} s: ${measured.join(', ')}.${doubt}`;
 }
 
 declare global {

@@ -12,16 +12,17 @@ import type {
   StepRow,
   StepRowResult,
 } from '../backend.ts';
+import { checkRows } from './check-rows.ts';
 import type { GpuContext } from './device.ts';
-import { KV_BLOCK, queriesPerTile } from './kernels/attention/attention.ts';
-import { readSampleRecord, type SampleRow } from './kernels/sample/layout.ts';
+import { readSampleRecord } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
 import type { KvBlocks } from './kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
-import type { ModelPlan, StepShape } from './plan/model-plan.ts';
+import { packRows } from './pack-rows.ts';
+import type { ModelPlan } from './plan/model-plan.ts';
 import type { StepCosts } from './plan/step-costs.ts';
 import type { ReadbackRing } from './readback-ring.ts';
-import type { Sequence, Sequences } from './sequences.ts';
+import type { Sequences } from './sequences.ts';
 import type { StepWriter } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';
 import { WebGpuKv } from './webgpu-kv.ts';
@@ -162,9 +163,10 @@ export class WebGpuBackend implements Backend {
   }
 
   #submit(rows: readonly StepRow[], startedAtMs: number): [StepInFlight, GPUBuffer, number] {
-    const { gpu, plan, costs, sampler, writer, stepBuffer, ring, timer } = this.#parts;
-    const laid = this.#layOut(rows);
-    const { shape, step, contexts } = laid;
+    const { gpu, plan, costs, sampler, sequences, writer, stepBuffer, ring, timer } = this.#parts;
+    const checked = checkRows(rows, sequences, this.info);
+    for (const { sequence, count } of checked) sequences.reserve(sequence, count);
+    const { shape, records, contexts } = packRows(checked, this.info.model.headDim, this.#parts);
     writer.write(gpu.device.queue, stepBuffer, shape.rows, shape.tiles);
     const encoder = gpu.device.createCommandEncoder({ label: 'step' });
     const pass = encoder.beginComputePass({ label: 'step', ...(timer && { timestampWrites: timer.writes }) });
@@ -192,140 +194,8 @@ export class WebGpuBackend implements Backend {
     };
     // A step without a sample or timestamps still has something to wait for: that it is done.
     const bytes = Math.max(4, recordBytes + (timer ? TIMER_BYTES : 0));
-    return [{ ...step, trace, submittedAtMs }, readback, bytes];
-  }
-
-  /** Checks rows, reserves KV, and writes the step's rows, samples and tiles. */
-  #layOut(rows: readonly StepRow[]): {
-    shape: StepShape;
-    step: Omit<StepInFlight, 'trace' | 'submittedAtMs'>;
-    contexts: number[];
-  } {
-    const { sampler, sequences, writer, splitTokens, maxSplits } = this.#parts;
-    const taken = this.#takeRows(rows);
-    for (const { sequence, count } of taken) sequences.reserve(sequence, count);
-
-    const contexts: number[] = [];
-    const samples: SampleRow[] = [];
-    const records: (number | undefined)[] = taken.map(() => undefined);
-    const tileRows = queriesPerTile(this.info.model.headDim);
-    // Sequences with one token each come first: their attention is that of a decode step, whatever else is in the step.
-    const singles = taken.filter(({ count }) => count === 1);
-    let tiles = 0;
-    let at = 0;
-    for (const { row, sequence, count, index } of [...singles, ...taken.filter((one) => one.count > 1)]) {
-      const { slot, length } = sequence;
-      const { input } = row;
-      for (let i = 0; i < count; i++) {
-        writer.setRow(at + i, { token: input === 'previous' ? 'previous' : input[i]!, position: length + i, slot });
-        contexts.push(length + i + 1);
-      }
-      for (let i = 0; count > 1 && i < count; i += tileRows)
-        writer.setTile(tiles++, at + i, Math.min(tileRows, count - i));
-      at += count;
-      sequence.length += count;
-      if (row.sample === 'each' && input !== 'previous') {
-        records[index] = samples.length;
-        for (let i = 0; i < count; i++) {
-          const followed = i + 1 < count;
-          const sample = { slot, position: length + i + 1, sample: true, append: input[i]!, depth: i, followed };
-          writer.setSample(samples.length, at - count + i, sample);
-          samples.push(sample);
-        }
-        sequence.hasSampled = true;
-        continue;
-      }
-      const append = row.isPrompt || count > 1 ? undefined : input === 'previous' ? input : input[0]!;
-      if (append === undefined && input !== 'previous') sampler.appendTokens(slot, length, input, row.isPrompt);
-      // A row that only appends an output token has to be counted for penalties, and is laid out as a sample that is dropped.
-      if (row.sample || append !== undefined) {
-        const sample: SampleRow = {
-          slot,
-          position: sequence.length,
-          sample: row.sample !== false,
-          ...(append !== undefined && { append }),
-          masked: row.mask !== undefined,
-        };
-        // Before the step's submit, and no earlier step of the sequence is in flight that would see it.
-        if (row.mask) sampler.writeMask(slot, row.mask);
-        writer.setSample(samples.length, at - 1, sample);
-        if (row.sample) records[index] = samples.length;
-        samples.push(sample);
-        sequence.hasSampled ||= row.sample !== false;
-      }
-    }
-    const longest = Math.max(1, ...contexts.slice(0, singles.length));
-    const split = longest <= splitTokens ? longest : this.#splitLength(longest, maxSplits);
-    // Splits begin at a block of 32 that the window begins in, so one more may be needed than the context has.
-    const aligned = Math.ceil(split / KV_BLOCK) * KV_BLOCK;
-    const splits = longest <= splitTokens ? 1 : Math.ceil(longest / aligned);
-    writer.setHeader(at, aligned, splits, singles.length);
-    const logprobs = taken.map(({ sequence }) => sequence.logprobs);
-    const shape: StepShape = {
-      rows: at,
-      singles: singles.length,
-      splits,
-      tiles,
-      samples: samples.length,
-      variant: sampler.variantOf(samples),
-    };
-    return { shape, step: { rows, records, logprobs }, contexts };
-  }
-
-  #splitLength(context: number, maxSplits: number): number {
-    const { splitTokens } = this.#parts;
-    const part = splitTokens / 2;
-    return Math.max(part, Math.ceil(context / maxSplits / part) * part);
-  }
-
-  #takeRows(rows: readonly StepRow[]): { row: StepRow; sequence: Sequence; count: number; index: number }[] {
-    const { maxBatch, maxStepTokens } = this.info.capabilities;
-    if (rows.length === 0 || rows.length > maxBatch) {
-      throw new RangeError(`Cannot run a step of ${rows.length} rows: give 1 to ${maxBatch}`);
-    }
-    const seen = new Set<SequenceId>();
-    const taken = rows.map((row, index) => {
-      const sequence = this.#parts.sequences.get(row.sequence);
-      if (seen.has(row.sequence)) throw new RangeError(`Cannot run a step: sequence ${row.sequence} has two rows`);
-      seen.add(row.sequence);
-      if (row.input === 'previous' && !sequence.hasSampled) {
-        throw new RangeError(`Cannot continue sequence ${row.sequence}: it has sampled no token yet`);
-      }
-      const count = row.input === 'previous' ? 1 : row.input.length;
-      if (count === 0) throw new RangeError(`Cannot run a step: sequence ${row.sequence} has no input`);
-      if (row.input !== 'previous') this.#checkIds(row.input);
-      if (row.sample === 'each' && (row.input === 'previous' || row.isPrompt || row.mask))
-        throw new RangeError(
-          `Cannot sample each token of sequence ${row.sequence}: give ids that are no prompt, and no mask`,
-        );
-      return { row, sequence, count, index };
-    });
-    const tokens = taken.reduce((sum, { count }) => sum + count, 0);
-    if (tokens > maxStepTokens) {
-      throw new RangeError(`Cannot run a step of ${tokens} tokens: give at most ${maxStepTokens}`);
-    }
-    this.#checkSamples(rows);
-    return taken;
-  }
-
-  #checkSamples(rows: readonly StepRow[]): void {
-    const { maxVerifyTokens } = this.info.capabilities;
-    if (rows.every(({ sample }) => sample !== 'each')) return;
-    const samples = rows.reduce(
-      (sum, { sample, input }) => sum + (sample === 'each' ? input.length : sample ? 1 : 0),
-      0,
-    );
-    if (samples > maxVerifyTokens)
-      throw new RangeError(`Cannot sample ${samples} tokens in a step: give at most ${maxVerifyTokens}`);
-  }
-
-  #checkIds(ids: readonly number[]): void {
-    const { vocabSize } = this.info.model;
-    for (const id of ids) {
-      if (!(Number.isInteger(id) && id >= 0 && id < vocabSize)) {
-        throw new RangeError(`Cannot take token ${id}: ids are whole numbers below ${vocabSize}`);
-      }
-    }
+    const logprobs = checked.map(({ sequence }) => sequence.logprobs);
+    return [{ rows, records, logprobs, trace, submittedAtMs }, readback, bytes];
   }
 
   async #finish(step: StepInFlight, readback: GPUBuffer, bytes: number): Promise<StepResult> {

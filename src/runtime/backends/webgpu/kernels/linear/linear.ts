@@ -1,4 +1,6 @@
 import type { GpuAbilities } from '../../device.ts';
+import { epilogueValues, type EpilogueSpec } from '../epilogue/epilogue.ts';
+import epilogue from '../epilogue/epilogue.wgsl?raw';
 import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../formats/formats.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { abilityValues, composeShader } from '../template.ts';
@@ -11,27 +13,19 @@ export interface LinearTile {
   rows: number;
 }
 
-export interface LinearSpec {
+export interface LinearSpec extends EpilogueSpec {
   format: WeightFormat;
-  /** Rows of the matrix. With `gated`, gate rows come first and as many up rows after them. */
-  rows: number;
   cols: number;
   /** Token rows computed at a time. */
   m: number;
-  /** f32 between two rows of x, and of y; multiples of 4. */
+  /** f32 between two rows of x; a multiple of 4. */
   xStride: number;
-  yStride: number;
-  /** First column of y. @default 0 */
-  yOffset?: number;
   /** Normalise x first; `width` and `epsilon` of the RMSNorm. */
   norm?: { width: number; epsilon: number };
   /** Add RMSNorm(t) * gain to x before that norm, with the same width and epsilon. */
   postNorm?: boolean;
   /** Store x with RMSNorm(t) added. */
   xOut?: boolean;
-  bias?: boolean;
-  residual?: boolean;
-  gated?: 'silu' | 'gelu';
   /** Word of the step buffer from which on the rows of x are listed. */
   gatherAt?: number;
   tile: LinearTile;
@@ -52,12 +46,10 @@ export interface LinearBuffers {
 export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelSource {
   const traits = FORMATS[spec.format];
   const { lanes, rowLanes, rows } = spec.tile;
-  const gated = spec.gated !== undefined;
   const has = {
     NORM: spec.norm !== undefined,
     POST_NORM: spec.postNorm === true,
     X_OUT: spec.xOut === true,
-    BIAS: spec.bias === true,
     GATHER: spec.gatherAt !== undefined,
   };
   const direct = lanes === 1 || lanes <= (abilities.subgroups?.min ?? 0);
@@ -66,20 +58,15 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       ...abilityValues(abilities),
       ...traits.values,
       ...has,
-      RESIDUAL: spec.residual === true,
-      GATED: gated,
-      GELU: spec.gated === 'gelu',
-      PER_LANE: gated ? rows / 2 : rows,
+      ...epilogueValues(spec, false),
+      PER_LANE: spec.gated ? rows / 2 : rows,
       DIRECT: direct,
       SHUFFLE: lanes > 1,
       PARTIALS: direct ? lanes * rowLanes : (rows + 1) * lanes * rowLanes,
       GATHER_AT: spec.gatherAt ?? 0,
-      N_OUT: gated ? spec.rows / 2 : spec.rows,
       UNITS: unitsPerRow(spec.format, spec.cols),
       X_STRIDE: spec.xStride,
       X_VECTORS: Math.ceil(spec.cols / 4),
-      Y_STRIDE: spec.yStride,
-      Y_OFFSET: spec.yOffset ?? 0,
       WIDTH: spec.norm?.width ?? spec.cols,
       EPSILON: spec.norm?.epsilon ?? 0,
       M: spec.m,
@@ -89,6 +76,7 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       WG: lanes * rowLanes,
     },
     ...traits.files,
+    epilogue,
     code,
   );
   return {
@@ -100,7 +88,7 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       ...(traits.scaleBytes > 0 && { 2: 'read' as const }),
       3: 'write',
       ...(has.NORM && { 4: 'read' as const }),
-      ...(has.BIAS && { 5: 'read' as const }),
+      ...(spec.bias && { 5: 'read' as const }),
       ...(has.POST_NORM && { 6: 'read' as const, 7: 'read' as const }),
       ...(has.X_OUT && { 8: 'write' as const }),
       ...(has.GATHER && { 9: 'read' as const }),

@@ -6,8 +6,7 @@
 // in       x, or with NORM: RMSNorm(x) * gain, whose factor is applied after the sum
 //          with POST_NORM: x + RMSNorm(t) * post_gain first (Gemma); workgroup 0 stores that sum in x_out
 //          with GATHER: row m of in is row step[GATHER_AT + m] of x
-// epilogue stores, with RESIDUAL adds to y, with BIAS adds bias[Y_OFFSET + n],
-//          with GATED stores act(row n) * row (N_OUT + n), act being SiLU or (GELU) the tanh form of GELU
+// epilogue epilogue.wgsl
 //
 // workgroup: WG = TK * TR threads; TK threads share a row and walk along it, each has ROWS rows of TR * ROWS a workgroup. DIRECT: they
 //            are in one subgroup, and no workgroup memory or barrier is needed
@@ -17,12 +16,8 @@
 //#if SCALED
 @group(0) @binding(2) var<storage, read> scales: array<u32>;
 //#endif
-@group(0) @binding(3) var<storage, read_write> y: array<f32>;
 //#if NORM
 @group(0) @binding(4) var<storage, read> gain: array<vec4<f32>>;
-//#endif
-//#if BIAS
-@group(0) @binding(5) var<storage, read> bias: array<f32>;
 //#endif
 //#if POST_NORM
 @group(0) @binding(6) var<storage, read> t: array<vec4<f32>>;
@@ -49,30 +44,6 @@ fn row_of(group: u32, row_lane: u32, r: u32) -> u32 {
 //#else
   return min((group * TR + row_lane) * ROWS + r, N_OUT - 1u);
 //#endif
-}
-
-fn activate(v: f32) -> f32 {
-//#if GELU
-  let inner = 0.7978845608028654 * (v + 0.044715 * v * v * v);
-  return 0.5 * v * (1.0 + tanh(clamp(inner, -15.0, 15.0)));
-//#else
-  return v / (1.0 + exp(-v));
-//#endif
-}
-
-fn store(m: u32, n: u32, sum: f32, up: f32) {
-  let to = m * Y_STRIDE + Y_OFFSET + n;
-  var value = sum;
-  //#if GATED
-  value = activate(sum) * up;
-  //#endif
-  //#if BIAS
-  value += bias[Y_OFFSET + n];
-  //#endif
-  //#if RESIDUAL
-  value += y[to];
-  //#endif
-  y[to] = value;
 }
 
 @compute @workgroup_size(WG)

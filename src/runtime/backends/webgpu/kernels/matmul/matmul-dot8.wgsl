@@ -13,6 +13,7 @@
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> scales: array<u32>;
+@group(0) @binding(9) var<storage, read> step: array<u32>;
 
 // A tile is 32 wide along k: two groups of 16 bytes a row, their order twisted by the row so that threads side by side hit other banks.
 var<workgroup> tile_x: array<vec4<u32>, TM * 2>;

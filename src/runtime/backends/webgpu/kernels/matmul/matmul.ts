@@ -1,8 +1,9 @@
 import type { GpuAbilities } from '../../device.ts';
+import { epilogueValues, type EpilogueSpec } from '../epilogue/epilogue.ts';
+import epilogue from '../epilogue/epilogue.wgsl?raw';
 import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../formats/formats.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { abilityValues, composeShader } from '../template.ts';
-import epilogue from './epilogue.wgsl?raw';
 import dot8Code from './matmul-dot8.wgsl?raw';
 import code from './matmul.wgsl?raw';
 
@@ -19,19 +20,11 @@ export interface MatmulTile {
   arithmetic: MatmulArithmetic;
 }
 
-export interface MatmulSpec {
+export interface MatmulSpec extends EpilogueSpec {
   format: WeightFormat;
-  /** Rows of the matrix. With `gated`, gate rows come first and as many up rows after them. */
-  rows: number;
   cols: number;
-  /** f32 between two rows of x, and of y; multiples of 4. */
+  /** f32 between two rows of x; a multiple of 4. */
   xStride: number;
-  yStride: number;
-  /** First column of y. @default 0 */
-  yOffset?: number;
-  bias?: boolean;
-  residual?: boolean;
-  gated?: 'silu' | 'gelu';
   tile: MatmulTile;
 }
 
@@ -46,7 +39,6 @@ export interface MatmulBuffers {
 /** Matrix times many rows, weights unpacked once for a tile of rows. */
 export function matmulKernel(spec: MatmulSpec, abilities: GpuAbilities): KernelSource {
   const traits = FORMATS[spec.format];
-  const gated = spec.gated !== undefined;
   const { tileRows, arithmetic } = spec.tile;
   const shader = composeShader(
     {
@@ -54,17 +46,10 @@ export function matmulKernel(spec: MatmulSpec, abilities: GpuAbilities): KernelS
       SUBGROUPS: false,
       HALF: arithmetic === 'f16',
       ...traits.values,
-      BIAS: spec.bias === true,
-      RESIDUAL: spec.residual === true,
-      GATED: gated,
-      GELU: spec.gated === 'gelu',
-      GATE_ROWS: gated ? 2 : 1,
-      N_OUT: gated ? spec.rows / 2 : spec.rows,
+      ...epilogueValues(spec, true),
       UNITS: unitsPerRow(spec.format, spec.cols),
       K_VECTORS: Math.ceil(spec.cols / 4),
       X_STRIDE: spec.xStride,
-      Y_STRIDE: spec.yStride,
-      Y_OFFSET: spec.yOffset ?? 0,
       TM: tileRows,
       ROWS_X: tileRows / 16,
     },

@@ -15,6 +15,7 @@
 //#if SCALED
 @group(0) @binding(2) var<storage, read> scales: array<u32>;
 //#endif
+@group(0) @binding(9) var<storage, read> step: array<u32>;
 
 // A tile is 32 wide along k: 8 vec4 a row, their order twisted by the row so that threads side by side hit other banks.
 //#if HALF

@@ -1,10 +1,12 @@
-// What becomes of a sum of matmul: stored, or with RESIDUAL added to y, with BIAS plus bias[Y_OFFSET + n], with GATED act(row n) *
-// row (N_OUT + n), act being SiLU or (GELU) the tanh form of GELU. Rows beyond step[0] and columns beyond N_OUT are left alone.
+// epilogue: what becomes of a sum of linear and matmul, in y [rows, Y_STRIDE] from column Y_OFFSET on
+//
+// The sum is stored; with GATED act(row n) * row (N_OUT + n) instead, act being SiLU or (GELU) the tanh form of GELU; with BIAS
+// bias[Y_OFFSET + n] is added, with RESIDUAL what y holds. With BOUNDED, rows from step[0] on and columns from N_OUT on are left alone;
+// without, the kernel calls store for no such row or column.
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 //#if BIAS
 @group(0) @binding(5) var<storage, read> bias: array<f32>;
 //#endif
-@group(0) @binding(9) var<storage, read> step: array<u32>;
 
 fn activate(v: f32) -> f32 {
 //#if GELU
@@ -16,7 +18,9 @@ fn activate(v: f32) -> f32 {
 }
 
 fn store(m: u32, n: u32, sum: f32, up: f32) {
+  //#if BOUNDED
   if (m >= step[0] || n >= N_OUT) { return; }
+  //#endif
   let to = m * Y_STRIDE + Y_OFFSET + n;
   var value = sum;
   //#if GATED

@@ -1,0 +1,29 @@
+import type { TemplateValues } from '../template.ts';
+
+/** What becomes of the sums of a matrix product. */
+export interface EpilogueSpec {
+  /** Rows of the matrix. With `gated`, gate rows come first and as many up rows after them. */
+  rows: number;
+  /** f32 between two rows of y; a multiple of 4. */
+  yStride: number;
+  /** First column of y. @default 0 */
+  yOffset?: number;
+  bias?: boolean;
+  residual?: boolean;
+  gated?: 'silu' | 'gelu';
+}
+
+/** Values that `epilogue.wgsl` takes. @param bounded `store` is called beyond the rows of the step and the columns of y too */
+export function epilogueValues(spec: EpilogueSpec, bounded: boolean): TemplateValues {
+  const gated = spec.gated !== undefined;
+  return {
+    BIAS: spec.bias === true,
+    RESIDUAL: spec.residual === true,
+    GATED: gated,
+    GELU: spec.gated === 'gelu',
+    BOUNDED: bounded,
+    N_OUT: gated ? spec.rows / 2 : spec.rows,
+    Y_STRIDE: spec.yStride,
+    Y_OFFSET: spec.yOffset ?? 0,
+  };
+}
