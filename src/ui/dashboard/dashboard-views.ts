@@ -24,7 +24,9 @@ export interface DeepView {
   points: readonly RooflinePoint[];
   decode?: Diagnosis;
   prefill?: Diagnosis;
-  usedTokens?: number | undefined;
+  peaks: DevicePeaks;
+  floor?: ContextFloor | undefined;
+  memory?: MemoryUse;
 }
 
 /** Least time between two readings of a view. */
@@ -63,11 +65,18 @@ export function readLive(model: DashboardModel, info: EngineInfo | undefined): L
 
 export function readDeep(model: DashboardModel, info: EngineInfo | undefined, peaks: DevicePeaks): DeepView {
   const { gapsMs, of } = model.gaps();
-  const view = { gapsMs, of, samples: model.contextSamples(), usedTokens: model.usedTokens };
+  const view = { gapsMs, of, samples: model.contextSamples(), peaks };
   if (!info) return { ...view, points: [] };
   const decode = model.diagnose('decode', info, peaks);
   const prefill = model.diagnose('prefill', info, peaks);
-  return { ...view, points: [decode, prefill].flatMap(rooflinePoint), decode, prefill };
+  return {
+    ...view,
+    points: [decode, prefill].flatMap(rooflinePoint),
+    decode,
+    prefill,
+    floor: contextFloor(info.model, peaks),
+    memory: memoryUse(info.model, model.usedTokens),
+  };
 }
 
 /** Where a kind of step is under the roof; nothing where its work is not known. */
@@ -83,7 +92,7 @@ function memoryBytes(model: ModelInfo, usedTokens: number): number | undefined {
   return weightBytes === undefined || kvBytes === undefined ? undefined : weightBytes + usedTokens * kvBytes;
 }
 
-export function memoryUse(model: ModelInfo, usedTokens: number | undefined): MemoryUse {
+function memoryUse(model: ModelInfo, usedTokens: number | undefined): MemoryUse {
   return {
     weightBytes: modelNumber(model, 'weightBytes'),
     kvBytesPerToken: modelNumber(model, 'kvBytesPerToken'),
@@ -93,7 +102,7 @@ export function memoryUse(model: ModelInfo, usedTokens: number | undefined): Mem
 }
 
 /** Undefined where the model's sizes are not known, or the device was not measured. */
-export function contextFloor(model: ModelInfo, { bytesPerSecond }: DevicePeaks): ContextFloor | undefined {
+function contextFloor(model: ModelInfo, { bytesPerSecond }: DevicePeaks): ContextFloor | undefined {
   const [weightBytes, kvBytesPerToken] = [modelNumber(model, 'weightBytes'), modelNumber(model, 'kvBytesPerToken')];
   return weightBytes !== undefined && kvBytesPerToken !== undefined && bytesPerSecond !== undefined
     ? { weightBytes, kvBytesPerToken, bytesPerSecond }

@@ -21,16 +21,7 @@ import { tokens } from '../styles/tokens.ts';
 import '../verdict/verdict.ts';
 import '../what-if/what-if.ts';
 import { DashboardModel } from './dashboard-model.ts';
-import {
-  contextFloor,
-  memoryUse,
-  paceOf,
-  readDeep,
-  readLive,
-  whatIfModel,
-  type DeepView,
-  type LiveView,
-} from './dashboard-views.ts';
+import { paceOf, readDeep, readLive, whatIfModel, type DeepView, type LiveView } from './dashboard-views.ts';
 import { dashboardStyles } from './dashboard.styles.ts';
 import { downloadJson } from './download.ts';
 import { traceOf } from './export-trace.ts';
@@ -257,31 +248,26 @@ export class TgDashboard extends LitElement {
     return html`
       <section part="section" class="wide">
         <h3>Under the roof of this device</h3>
-        <tg-roofline .points=${this.deep.points} .peaks=${this.#peaks}></tg-roofline>
+        <tg-roofline .points=${this.deep.points} .peaks=${this.deep.peaks}></tg-roofline>
         ${this.probe ? html`<p class="caption">${probeWords(this.probe)}</p>` : nothing}
       </section>
     `;
   }
 
   #renderContext() {
-    const model = this.engine?.info.model;
     return html`
       <section part="section">
         <h3>What a longer context costs</h3>
-        <tg-context-chart
-          .samples=${this.deep.samples}
-          .floor=${model && contextFloor(model, this.#peaks)}
-        ></tg-context-chart>
+        <tg-context-chart .samples=${this.deep.samples} .floor=${this.deep.floor}></tg-context-chart>
       </section>
     `;
   }
 
   #renderMemory() {
-    const model = this.engine?.info.model;
     return html`
       <section part="section">
         <h3>Memory</h3>
-        <tg-memory .use=${model && memoryUse(model, this.deep.usedTokens)}></tg-memory>
+        <tg-memory .use=${this.deep.memory}></tg-memory>
       </section>
     `;
   }

@@ -9,6 +9,7 @@ import type {
   StepResult,
   StepRow,
 } from '../backend.ts';
+import { checkMask } from '../check-mask.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import type { DeviceGuard } from './device-guard.ts';
 import { downloadKv, joinKv, type KvBlock } from './kv-block.ts';
@@ -204,6 +205,7 @@ export class OnnxBackend implements Backend {
         row.input === 'previous' || row.input.every((id) => Number.isInteger(id) && id >= 0 && id < vocabSize);
       if (tokens === 0 || !valid)
         throw new RangeError(`Cannot run a step: give at least one token id, each from 0 to ${vocabSize - 1}`);
+      checkMask(row.mask, vocabSize);
       const length = (lengths.get(sequence) ?? sequence.plannedLength) + tokens;
       if (length > contextTokens) {
         const message = `Cannot run a step: the sequence would have ${length} tokens, and the context holds ${contextTokens}; shorten it`;

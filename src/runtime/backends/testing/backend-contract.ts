@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { SamplingParams } from '../../../shared/generation.ts';
-import type { Backend } from '../backend.ts';
+import type { Backend, StepRow } from '../backend.ts';
 import { describeLifetime } from './backend-lifetime.ts';
 import { continueSequence, runTokens, sequenceOptions } from './run-tokens.ts';
 import { describeVerification } from './verify-contract.ts';
@@ -81,6 +81,34 @@ export function backendContract(name: string, make: () => Promise<Backend>, opti
       const first = greedy[0]!;
       expect((await runTokens(backend, prompt, count, { logitBias: { [first]: -100 } }))[0]).not.to.equal(first);
       expect(await runTokens(backend, prompt, 3, { logitBias: { [first]: -Infinity } })).not.to.include(first);
+    });
+
+    it('step: rows that are refused change nothing, not even the other rows of their step', async () => {
+      const { capabilities, model } = backend.info;
+      const sequence = backend.openSequence(sequenceOptions());
+      const beside = backend.openSequence(sequenceOptions());
+      await continueSequence(backend, sequence, prompt, 1);
+      const good: StepRow = { sequence: beside, input: prompt.slice(0, 2), sample: true, isPrompt: true };
+      const bad: Partial<StepRow>[] = [
+        { input: [] },
+        { input: [model.vocabSize] },
+        { input: [-1] },
+        { input: [0.5] },
+        { input: 'previous', sample: 'each' },
+        ...(capabilities.grammarMask ? [{ mask: new Uint32Array(1) }, { mask: new Uint32Array(0) }] : []),
+      ];
+      for (const wrong of bad) {
+        const row: StepRow = { sequence, input: 'previous', sample: true, isPrompt: false, ...wrong };
+        const rows = capabilities.maxBatch > 1 ? [good, row] : [row];
+        const error: unknown = await (async () => backend.step(rows))().catch((reason: unknown) => reason);
+        expect(error, JSON.stringify(wrong)).to.be.instanceOf(Error);
+        expect(backend.sequenceLength(sequence), JSON.stringify(wrong)).to.equal(prompt.length);
+        expect(backend.sequenceLength(beside), JSON.stringify(wrong)).to.equal(0);
+      }
+      const { rows } = await backend.step([{ sequence, input: 'previous', sample: true, isPrompt: false }]);
+      expect(rows[0]!.token).to.equal(greedy[1]);
+      backend.closeSequence(sequence);
+      backend.closeSequence(beside);
     });
 
     it('step: a step without a sample gives no token, and the next one does', async () => {

@@ -1,4 +1,5 @@
 import type { BackendInfo, SequenceId, StepRow } from '../backend.ts';
+import { checkMask } from '../check-mask.ts';
 import type { Sequence, Sequences } from './sequences.ts';
 
 /** A row of a step that may be run. */
@@ -47,6 +48,7 @@ function checkInput({ input, sample, isPrompt, mask }: StepRow, { id, hasSampled
     if (input.length === 0) throw new RangeError(`Cannot run a step: sequence ${id} has no input`);
     checkIds(input, vocabSize);
   }
+  checkMask(mask, vocabSize);
   if (sample === 'each' && (input === 'previous' || isPrompt || mask)) {
     throw new RangeError(`Cannot sample each token of sequence ${id}: give ids that are no prompt, and no mask`);
   }
