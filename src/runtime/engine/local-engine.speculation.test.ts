@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Clock } from '../../shared/clock.ts';
 import type { StepTrace } from '../../shared/trace.ts';
-import { SeededRandom } from '../models/testing/random.ts';
+import type { SeededRandom } from '../models/testing/random.ts';
 import type { LocalEngineParts } from './local-engine.ts';
 import { DraftModel } from './speculation/draft-model.ts';
 import { Speculator } from './speculation/speculator.ts';
@@ -10,12 +10,9 @@ import { answer } from './testing/collect.ts';
 import { createFakeEngine } from './testing/fake-engine.ts';
 import { FakeBackend, type FakeBackendOptions } from './testing/fake-backend.ts';
 import { hashedToken, repetitiveToken } from './testing/next-token.ts';
-import { drawSchedule, runSchedule } from './testing/schedules.ts';
+import { CONTEXT_TOKENS, drawBackend, testSchedules } from './testing/schedule-tests.ts';
 
 const SCHEDULES = 100;
-const GROUP = 25;
-const CONTEXT = 160;
-const LIMITS = { requests: 8, firstId: 32, endId: 127, promptTokens: 40, outputTokens: 96, joinSteps: 30 };
 /** No step takes any time, so that drafting pays whenever there is something to draft. */
 const STILL: Clock = { now: () => 1000 };
 
@@ -28,7 +25,7 @@ function engineWith(
 ) {
   const made = createFakeEngine(
     {
-      contextTokens: CONTEXT,
+      contextTokens: CONTEXT_TOKENS,
       nextToken: repetitiveToken,
       ...options,
       capabilities: { ...capabilities, ...options.capabilities },
@@ -48,52 +45,28 @@ describe('LocalEngine with speculative decoding', function () {
   let accepted = 0;
   let rejected = 0;
   let shared = 0;
-  for (let first = 0; first < SCHEDULES; first += GROUP)
-    it(`generate: each of 8 requests that join, leave, abort and are preempted gives what it gives alone and undrafted, seeds ${first} to ${first + GROUP - 1}`, async () => {
-      for (let seed = first; seed < first + GROUP; seed++) {
-        const random = new SeededRandom(seed);
-        const schedule = drawSchedule(random, LIMITS);
-        const expected = [];
-        const plain = engineWith(undefined, {}, { scheduling: { policy: 'latency' } });
-        for (const { request } of schedule.requests) expected.push(await answer(plain.engine, request));
-        await plain.engine[Symbol.asyncDispose]();
-
-        const kvExport = random.integer(2) === 0;
-        const draft = random.integer(3) === 0 ? draftBackend(random) : undefined;
-        const speculator = new Speculator({ maxVerifyTokens: 16, ...(draft && { draftModel: new DraftModel(draft) }) });
-        const { engine, backend, steps } = engineWith(
-          speculator,
-          {
-            kvTokens: CONTEXT + 32 * random.integer(12),
-            completion: random.integer(2) === 0 ? 'immediate' : 'task',
-            capabilities: {
-              kvExport,
-              maxBatch: 2 + random.integer(7),
-              maxStepTokens: 16 + random.integer(48),
-              runAhead: 1 + random.integer(4),
-            },
-          },
-          { scheduling: { policy: schedule.policy }, ...(kvExport && { prefixCache: { memoryBytes: 2 ** 20 } }) },
-        );
-        const answers = await runSchedule(engine, schedule);
-        for (const [index, { ids, text, aborted }] of answers.entries()) {
-          const { ids: wanted, text: wantedText } = expected[index]!;
-          const name = `seed ${seed}, request ${index}`;
-          expect(ids, name).to.deep.equal(aborted ? wanted.slice(0, ids.length) : wanted);
-          if (aborted) expect(wantedText.startsWith(text), name).to.equal(true);
-          else expect(text, name).to.equal(wantedText);
-        }
-        for (const { drafted = 0, accepted: right = 0, batch } of steps) {
-          accepted += right;
-          rejected += drafted - right;
-          if (drafted > 0 && batch > 1) shared += 1;
-        }
-        expect(backend.openSequences, `seed ${seed}`).to.equal(0);
-        expect(backend.usedBlocks, `seed ${seed}`).to.equal(0);
-        expect(draft?.openSequences ?? 0, `seed ${seed}`).to.equal(0);
-        await engine[Symbol.asyncDispose]();
+  testSchedules({
+    schedules: SCHEDULES,
+    promptTokens: 40,
+    reference: 'alone and undrafted',
+    createReference: () => engineWith(undefined, {}, { scheduling: { policy: 'latency' } }).engine,
+    create: (random, { policy }) => {
+      const kvExport = random.integer(2) === 0;
+      const draft = random.integer(3) === 0 ? draftBackend(random) : undefined;
+      const speculator = new Speculator({ maxVerifyTokens: 16, ...(draft && { draftModel: new DraftModel(draft) }) });
+      const options = drawBackend(random, kvExport, CONTEXT_TOKENS + 32 * random.integer(12));
+      const prefixCache = kvExport && { prefixCache: { memoryBytes: 2 ** 20 } };
+      return { ...engineWith(speculator, options, { scheduling: { policy }, ...prefixCache }), draft };
+    },
+    onEnded: ({ steps, draft }, _, name) => {
+      for (const { drafted = 0, accepted: right = 0, batch } of steps) {
+        accepted += right;
+        rejected += drafted - right;
+        if (drafted > 0 && batch > 1) shared += 1;
       }
-    });
+      expect(draft?.openSequences ?? 0, name).to.equal(0);
+    },
+  });
 
   it('generate: those schedules had drafts in plenty, right and wrong, alone and in batches', () => {
     expect(accepted).to.be.above(10 * SCHEDULES);
@@ -226,7 +199,7 @@ describe('LocalEngine with speculative decoding', function () {
 function draftBackend(random: SeededRandom): FakeBackend {
   const share = random.integer(4);
   return new FakeBackend({
-    contextTokens: CONTEXT,
+    contextTokens: CONTEXT_TOKENS,
     capabilities: { runAhead: 1 + random.integer(3), maxBatch: 8, maxStepTokens: 64 },
     nextToken: (history, options) =>
       history.tokens.length % 4 < share ? hashedToken(history, options) : repetitiveToken(history, options),

@@ -22,7 +22,8 @@ import { EnginePrefixCache } from './prefix-cache.ts';
 import { journalRequest, resumableAnswer, resumePlan } from './resume.ts';
 import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
-import { Sequence, type Outcome, type SequencePlan } from './sequence.ts';
+import type { SequencePlan } from './sequence-plan.ts';
+import { Sequence, type Outcome } from './sequence.ts';
 import type { Speculator } from './speculation/speculator.ts';
 import { TraceRecord } from './trace-record.ts';
 import {

@@ -3,7 +3,7 @@ import type { JournalEntry, JournalRequest } from '../kv/journal.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { OutputText } from './output-text.ts';
-import type { SequencePlan } from './sequence.ts';
+import type { SequencePlan } from './sequence-plan.ts';
 import type { CheckedRequest } from './validate-request.ts';
 
 /** What has to be written down of a request for another engine to go on with it; undefined for one that cannot be gone on with. */

@@ -3,9 +3,9 @@ import { EventQueue } from '../../shared/event-queue.ts';
 import type { TokenEvent } from '../../shared/generation.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
 import { runTokens, sequenceOptions } from '../backends/testing/run-tokens.ts';
-
+import type { SchedulerCache } from './admission.ts';
 import { OutputText } from './output-text.ts';
-import { Scheduler, type SchedulerCache, type SchedulerOptions } from './scheduler.ts';
+import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { Sequence } from './sequence.ts';
 import { bytesOf, byteTokenizer } from './testing/byte-tokenizer.ts';
 import { collect, settle } from './testing/collect.ts';

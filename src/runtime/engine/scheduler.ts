@@ -1,22 +1,15 @@
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { SchedulingPolicy } from '../../shared/info.ts';
 import type { StepTrace } from '../../shared/trace.ts';
-import {
-  KV_BLOCK_TOKENS,
-  type Backend,
-  type SequenceId,
-  type SequenceOptions,
-  type StepResult,
-  type StepRow,
-} from '../backends/backend.ts';
-import { queueFull, timedOut } from './refusals.ts';
+import type { Backend, StepResult, StepRow } from '../backends/backend.ts';
+import { Admission, type SchedulerCache } from './admission.ts';
 import { DEFAULT_MAX_QUEUED, DEFAULT_POLICY, POLICIES } from './policies.ts';
+import { timedOut } from './refusals.ts';
 import type { Sequence, Verified } from './sequence.ts';
 import type { DraftMethod, Speculator } from './speculation/speculator.ts';
 import { StepPace } from './step-pace.ts';
 import { StepPlanner, type StepEntry } from './step-planner.ts';
 import { TaskTurns } from './task-turns.ts';
-import { byRank, outranks, WaitingList } from './waiting-list.ts';
 
 export interface SchedulerOptions {
   backend: Backend;
@@ -34,17 +27,6 @@ export interface SchedulerOptions {
   cache?: SchedulerCache;
 }
 
-/** The prefix cache, as the scheduler sees it. */
-export interface SchedulerCache {
-  /** Gives an empty sequence what is cached of the beginning of `tokens`, never all of them, and resolves to how many that are. */
-  restore(
-    id: SequenceId,
-    request: { tokens: readonly number[]; promptTokens: number },
-  ): Promise<{ memoryTokens: number; storedTokens: number }>;
-  /** Keeps the KV of a sequence that begins with `tokens` and is closed right after; steps that ran ahead of its stop may have appended more. */
-  keep(id: SequenceId, tokens: readonly number[]): void;
-}
-
 /** A step that was given to the backend. */
 interface Flight {
   entries: readonly StepEntry[];
@@ -58,8 +40,6 @@ interface Flight {
  * others lose nothing, as one step computes while the next waits.
  */
 const RUN_AHEAD_WITH_WAITERS = 2;
-/** Rounds of the loop in which KV that was just given up may turn up, before a sequence that runs alone has to try without. */
-const PATIENCE = 50;
 
 /**
  * The loop: takes requests off the queue, asks the running ones for rows, keeps as many steps in flight as the backend allows, and hands
@@ -72,19 +52,12 @@ export class Scheduler {
   readonly policy: SchedulingPolicy;
   readonly #options: SchedulerOptions;
   readonly #backend: Backend;
-  readonly #waiting = new WaitingList<Sequence>();
-  readonly #running = new Set<Sequence>();
+  readonly #admission: Admission;
   readonly #planner = new StepPlanner();
   readonly #pace: StepPace;
-  /** Off the queue, and not running yet: its prompt is tokenized, or its KV restored. */
-  #admitting: Sequence | undefined;
-  #arrivals = 0;
   /** In the order given; the results of steps whose sequences have ended are awaited and dropped. */
   #flights: Flight[] = [];
   #lastResultMs = -Infinity;
-  /** KV ran out: nobody is let in until somebody has left. */
-  #isShort = false;
-  #roundsShort = 0;
   #loop: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   #isPoked = false;
@@ -98,23 +71,25 @@ export class Scheduler {
     this.policy = policy;
     this.maxQueued = maxQueued;
     this.maxRunning = Math.min(POLICIES[policy].maxRunning, backend.info.capabilities.maxBatch);
+    this.#admission = new Admission({
+      ...options,
+      maxRunning: this.maxRunning,
+      maxQueued,
+      onChange: () => this.#poke(),
+      onFailed: (sequence, error) => this.cancel(sequence, 'failed', error),
+      onLost: (error) => this.#lose(error),
+    });
     this.#pace = new StepPace(POLICIES[policy].stretch);
     void backend.lost.then((error) => this.#lose(error));
   }
 
   /** Queues a sequence, or fails it at once. */
   enqueue(sequence: Sequence): void {
-    if (this.#ended) {
-      sequence.fail('failed', this.#ended);
+    const refusal = this.#ended ?? this.#admission.add(sequence);
+    if (refusal) {
+      sequence.fail('failed', refusal);
       return;
     }
-    const under = this.#waiting.size + this.#running.size + (this.#admitting ? 1 : 0);
-    if (under >= this.maxRunning + this.maxQueued) {
-      sequence.fail('failed', queueFull(this.#waiting.size, this.maxQueued));
-      return;
-    }
-    sequence.arrival = ++this.#arrivals;
-    this.#waiting.add(sequence);
     this.expire();
     this.#poke();
     this.#loop ??= this.#run();
@@ -123,15 +98,14 @@ export class Scheduler {
   /** Ends a sequence, waiting or running, at once. No further step is given for it; those in flight are awaited by the loop. */
   cancel(sequence: Sequence, outcome: 'aborted' | 'failed', error: unknown): void {
     sequence.fail(outcome, error);
-    this.#waiting.delete(sequence);
-    this.#release(sequence, outcome === 'aborted' || isTokenglassError(error, 'timeout'));
+    this.#admission.remove(sequence, outcome === 'aborted' || isTokenglassError(error, 'timeout'));
     this.#poke();
   }
 
   /** Ends those that have taken too long. */
   expire(): void {
     const nowMs = this.#options.now();
-    for (const sequence of this.#all()) {
+    for (const sequence of this.#admission.all()) {
       const { timeout } = sequence;
       if (timeout && timeout.deadlineMs <= nowMs) this.cancel(sequence, 'failed', timedOut(timeout.afterMs));
     }
@@ -141,26 +115,18 @@ export class Scheduler {
   end(error: Error): void {
     if (this.#ended) return;
     this.#ended = error;
-    for (const sequence of this.#all()) this.cancel(sequence, 'failed', error);
+    for (const sequence of this.#admission.all()) this.cancel(sequence, 'failed', error);
     this.#poke();
-  }
-
-  #all(): Sequence[] {
-    return [...this.#running, ...(this.#admitting ? [this.#admitting] : []), ...this.#waiting];
-  }
-
-  get #hasWork(): boolean {
-    return this.#waiting.size + this.#running.size + this.#flights.length > 0 || this.#admitting !== undefined;
   }
 
   async #run(): Promise<void> {
     await Promise.resolve(); // `generate` returns before anything is computed
     const turns = new TaskTurns();
     try {
-      while (!this.#ended && this.#hasWork) {
+      while (!this.#ended && this.#admission.size + this.#flights.length > 0) {
         this.#isPoked = false; // whatever has changed is seen from here on
         this.expire();
-        this.#admit();
+        this.#admission.admit();
         await this.#awaitMasks();
         await this.#giveDraftedOrPlain();
         await this.#settleSome();
@@ -176,100 +142,9 @@ export class Scheduler {
     this.#loop = undefined;
   }
 
-  /** Lets those in that there is room for, one after another. The others go on meanwhile, whatever these have to wait for. */
-  #admit(): void {
-    if (this.#admitting) return;
-    const sequence = this.#nextIn();
-    if (!sequence) return;
-    this.#waiting.delete(sequence);
-    this.#admitting = sequence;
-    void this.#start(sequence).finally(() => {
-      this.#admitting = undefined;
-      this.#poke();
-      // Where KV is short, what was given up may take a moment to be free: the loop asks again.
-      if (!this.#isShort) this.#admit();
-    });
-  }
-
-  #nextIn(): Sequence | undefined {
-    if (this.#ended || (this.#isShort && this.#running.size > 0)) return undefined;
-    if (this.#running.size >= this.maxRunning && !this.#giveWay()) return undefined;
-    return this.#waiting.peek();
-  }
-
-  async #start(sequence: Sequence): Promise<void> {
-    try {
-      const options = await sequence.start();
-      if (options) await this.#open(sequence, options);
-      await sequence.pending;
-    } catch (error) {
-      this.cancel(sequence, 'failed', error);
-    }
-  }
-
-  async #open(sequence: Sequence, options: SequenceOptions): Promise<void> {
-    const { cache } = this.#options;
-    let id = this.#backend.openSequence(options);
-    let cached: { memory: number; stored: number } | undefined;
-    if (cache) {
-      cached = { memory: 0, stored: 0 };
-      try {
-        const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
-        cached = { memory: memoryTokens, stored: storedTokens };
-      } catch {
-        // The answer does not need the cache: begin again with a sequence that is surely empty.
-        this.#backend.closeSequence(id);
-        if (sequence.hasEnded) return;
-        id = this.#backend.openSequence(options);
-      }
-    }
-    const known = sequence.cacheable.tokens.length - (cached ? cached.memory + cached.stored : 0);
-    if (sequence.hasEnded) this.#backend.closeSequence(id);
-    else if (this.#hasRoomFor(id, known + Math.min(KV_BLOCK_TOKENS, sequence.tokensToCome))) {
-      sequence.opened(id, cached);
-      this.#running.add(sequence);
-      this.#waiting.passed(sequence);
-    } else {
-      this.#backend.closeSequence(id);
-      this.#isShort = true;
-      this.#waiting.add(sequence);
-    }
-  }
-
-  /** KV for the whole prompt, and some of the answer, so that what is let in also gets on. */
-  #hasRoomFor(id: SequenceId, tokens: number): boolean {
-    if (this.#backend.reserveKv(id, tokens)) return true;
-    if (this.#running.size > 0) return false;
-    return ++this.#roundsShort > PATIENCE;
-  }
-
-  /** The last in rank stops for one that waits, if that is worth it. */
-  #giveWay(): boolean {
-    const last = this.#lastInRank();
-    const next = this.#waiting.peek();
-    if (!last || !next || !outranks(next, last)) return false;
-    this.#preempt(last);
-    return true;
-  }
-
-  #lastInRank(): Sequence | undefined {
-    return [...this.#running].sort(byRank).at(-1);
-  }
-
-  /** Its KV goes, into the cache as far as there is room, and it waits to go on later with the same tokens. */
-  #preempt(sequence: Sequence): void {
-    const id = sequence.backendId!;
-    this.#options.speculator?.close(sequence);
-    this.#options.cache?.keep(id, sequence.tokens);
-    sequence.preempted();
-    this.#backend.closeSequence(id);
-    this.#running.delete(sequence);
-    this.#waiting.add(sequence);
-  }
-
   /** Grammars tell in microtasks what may come next; sequences without one are not waited for. */
   async #awaitMasks(): Promise<void> {
-    for (const sequence of this.#running) {
+    for (const sequence of this.#admission.running) {
       if (!sequence.pending) continue;
       try {
         await sequence.pending;
@@ -282,18 +157,19 @@ export class Scheduler {
   /** One step that verifies drafts where that pays, nothing while results have to come first, else steps ahead of their results. */
   async #giveDraftedOrPlain(): Promise<void> {
     const { speculator } = this.#options;
-    const isSteady = !this.#admitting && [...this.#running].every(({ isPrefilling }) => !isPrefilling);
+    const { running, isAdmitting } = this.#admission;
+    const isSteady = !isAdmitting && [...running].every(({ isPrefilling }) => !isPrefilling);
     if (!speculator || !isSteady) {
       this.#giveSteps();
       return;
     }
-    const plan = await speculator.plan([...this.#running], this.#flights.length === 0);
+    const plan = await speculator.plan([...running], this.#flights.length === 0);
     if (plan.kind === 'wait') return;
     if (plan.kind === 'run-ahead') {
       this.#giveSteps();
       return;
     }
-    for (const sequence of this.#running) {
+    for (const sequence of running) {
       const drafts = plan.drafts.get(sequence) ?? [];
       const id = sequence.backendId;
       // Nobody makes way for a guess.
@@ -306,10 +182,11 @@ export class Scheduler {
 
   #giveSteps(): void {
     const { runAhead } = this.#backend.info.capabilities;
+    const { running } = this.#admission;
     while (!this.#ended && this.#flights.length < runAhead) {
       // Whoever is about to join is not to wait for more steps than one.
-      if (this.#admitting && this.#flights.length > 0) return;
-      const hasWaiters = this.#running.size > 1 && [...this.#running].some(({ needsResults }) => needsResults);
+      if (this.#admission.isAdmitting && this.#flights.length > 0) return;
+      const hasWaiters = running.size > 1 && [...running].some(({ needsResults }) => needsResults);
       if (hasWaiters && this.#flights.length >= RUN_AHEAD_WITH_WAITERS) return;
       const entries = this.#planStep();
       if (entries.length === 0) return;
@@ -319,31 +196,16 @@ export class Scheduler {
 
   #planStep(): StepEntry[] {
     const { maxBatch, maxStepTokens } = this.#backend.info.capabilities;
-    const decodeRows = [...this.#running].filter(({ isPrefilling }) => !isPrefilling).length;
-    const promptTokens = this.#pace.chunkTokens(decodeRows, this.#running.size - decodeRows);
+    const { running } = this.#admission;
+    const decodeRows = [...running].filter(({ isPrefilling }) => !isPrefilling).length;
+    const promptTokens = this.#pace.chunkTokens(decodeRows, running.size - decodeRows);
     const budget = { rows: maxBatch, tokens: maxStepTokens, promptTokens };
     let mayPreempt = true;
-    return this.#planner.plan(this.#running, budget, (sequence, tokens) => {
-      if (this.#takeRoom(sequence, tokens, mayPreempt)) return true;
+    return this.#planner.plan(running, budget, (sequence, tokens) => {
+      if (this.#admission.takeRoom(sequence, tokens, mayPreempt)) return true;
       mayPreempt = false;
       return false;
     });
-  }
-
-  /** Sets KV aside for a row. Where there is none, the last in rank gives up its own; what it had may take a moment to be free. */
-  #takeRoom(sequence: Sequence, tokens: number, mayPreempt: boolean): boolean {
-    const id = sequence.backendId;
-    if (id === undefined) return false;
-    if (this.#backend.reserveKv(id, tokens)) {
-      this.#roundsShort = 0;
-      return true;
-    }
-    if (!mayPreempt) return false;
-    if (this.#running.size === 1) return !this.#admitting && ++this.#roundsShort > PATIENCE;
-    const last = this.#lastInRank()!;
-    this.#isShort = true;
-    this.#preempt(last);
-    return last !== sequence && this.#backend.reserveKv(id, tokens);
   }
 
   #giveStep(entries: readonly StepEntry[], drafted?: DraftMethod): void {
@@ -369,7 +231,7 @@ export class Scheduler {
 
   /** Hands over the results that are there, oldest first. If there are none, waits for them or for whatever else changes. */
   async #settleSome(): Promise<void> {
-    const mayChange = this.#flights.length > 0 || this.#admitting !== undefined;
+    const mayChange = this.#flights.length > 0 || this.#admission.isAdmitting;
     if (mayChange && !this.#isPoked && !this.#flights[0]?.outcome)
       await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#wake = undefined;
@@ -391,8 +253,8 @@ export class Scheduler {
       } catch (error) {
         this.cancel(sequence, 'failed', error);
       }
-      if (sequence.hasEnded) this.#release(sequence, true);
-      else if (row.sample === true && row.input !== 'previous') this.#keepPrompt(sequence);
+      if (sequence.hasEnded) this.#admission.remove(sequence, true);
+      else if (row.sample === true && row.input !== 'previous') this.#admission.keepPrompt(sequence);
     }
     this.#options.onStep(sum.drafted > 0 ? { ...trace, ...sum } : trace);
     this.#options.speculator?.stepDone({
@@ -428,15 +290,6 @@ export class Scheduler {
   }
 
   /**
-   * A prompt is kept as soon as it is computed, for the case that the answer is cut short; but only where steps in flight hide what
-   * that costs.
-   */
-  #keepPrompt(sequence: Sequence): void {
-    if (sequence.backendId === undefined || this.#backend.info.capabilities.runAhead < 2) return;
-    this.#options.cache?.keep(sequence.backendId, sequence.cacheable.tokens);
-  }
-
-  /**
    * A step that failed takes its sequences with it, and nothing else, unless the device went. Where the backend names the one that is to blame, the
    * others are computed again.
    */
@@ -446,7 +299,7 @@ export class Scheduler {
     const isNamed = entries.some(({ row }) => row.sequence === culprit);
     for (const { sequence, row } of entries) {
       if (sequence.hasEnded || sequence.backendId !== row.sequence) continue;
-      if (isNamed && row.sequence !== culprit) this.#preempt(sequence);
+      if (isNamed && row.sequence !== culprit) this.#admission.preempt(sequence);
       else this.cancel(sequence, 'failed', error);
     }
   }
@@ -455,23 +308,5 @@ export class Scheduler {
     if (this.#ended) return;
     this.end(error);
     this.#options.onLost(error);
-  }
-
-  /**
-   * The KV of an ended sequence goes. Steps in flight for it still resolve, by contract.
-   * @param isSound it is as it should be, and may be of use to later requests
-   */
-  #release(sequence: Sequence, isSound: boolean): void {
-    if (this.#running.delete(sequence)) this.#isShort = false;
-    const id = sequence.backendId;
-    sequence.backendId = undefined;
-    if (id === undefined) return;
-    this.#options.speculator?.close(sequence);
-    try {
-      if (isSound) this.#options.cache?.keep(id, sequence.tokens);
-      this.#backend.closeSequence(id);
-    } catch (cause) {
-      this.#lose(new TokenglassError('internal', 'Cannot go on: a sequence could not be closed', { cause }));
-    }
   }
 }

@@ -71,7 +71,7 @@ function drawSampling(random: SeededRandom): SamplingParams {
 }
 
 /** What came of a request of a schedule. */
-interface ScheduledAnswer {
+export interface ScheduledAnswer {
   ids: number[];
   text: string;
   aborted: boolean;
