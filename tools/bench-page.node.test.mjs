@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { assertAccessible } from './accessible.mjs';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { serveFolder } from './server.mjs';
@@ -94,21 +95,7 @@ describe('the benchmark page', () => {
   });
 
   it('bench page: nothing serious by axe, light and dark, and no sideways scrolling on a phone', async () => {
-    await page.addScriptTag({ path: 'node_modules/axe-core/axe.min.js' });
-    for (const colorScheme of ['light', 'dark'])
-      for (const width of [360, 1440]) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 800 });
-        await page.click('.kept li:first-child button >> nth=0');
-        const found = await page.evaluate(async () => {
-          const { violations } = await window.axe.run();
-          return violations
-            .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-            .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-        });
-        assert.deepEqual(found, [], `${colorScheme} ${width}`);
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-      }
+    await assertAccessible(page, { show: () => page.click('.kept li:first-child button >> nth=0') });
   });
 
   it('bench page: run after run leaves no worker, listener or heap behind', { timeout: 300_000 }, async () => {

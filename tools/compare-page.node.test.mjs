@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { assertAccessible } from './accessible.mjs';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { serveFolder } from './server.mjs';
@@ -118,20 +119,7 @@ describe('the race page', () => {
     'race page: nothing serious by axe, light and dark, and no sideways scrolling on a phone',
     { timeout: 240_000 },
     async () => {
-      await page.addScriptTag({ path: 'node_modules/axe-core/axe.min.js' });
-      for (const colorScheme of ['light', 'dark'])
-        for (const width of [360, 768, 1440]) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize({ width, height: 800 });
-          const found = await page.evaluate(async () => {
-            const { violations } = await window.axe.run();
-            return violations
-              .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-              .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-          });
-          assert.deepEqual(found, [], `${colorScheme} ${width}`);
-          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
-        }
+      await assertAccessible(page, { widths: [360, 768, 1440] });
     },
   );
 

@@ -86,7 +86,7 @@ function drawControls(running: boolean): void {
           <button type="button" class="tool wide" @click=${() => lab.cancel()}>Cancel</button>
         `
       : html`
-          <button type="submit" class="run" form="setup">Run</button>
+          <button type="submit" class="primary" form="setup">Run</button>
           <button
             type="button"
             class="tool wide"

@@ -1,25 +1,17 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { TokenglassError } from '../../shared/errors.ts';
 import type { SamplingParams } from '../../shared/generation.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
-import { GenerationController, type GenerationResult } from '../controllers/generation-controller.ts';
+import type { GenerationResult } from '../controllers/generation-controller.ts';
 import { StickToBottom } from '../controllers/stick-to-bottom.ts';
 import type { TgSubmitEvent } from '../events/composer-events.ts';
-import {
-  TgErrorEvent,
-  TgFirstTokenEvent,
-  TgPrefillEvent,
-  TgRequestEndEvent,
-  TgRequestStartEvent,
-  TgTokensEvent,
-} from '../events/request-events.ts';
 import { TgWaitingEvent } from '../events/waiting-event.ts';
 import { icons } from '../internal/icons.ts';
 import type { TgMarkdown } from '../markdown/markdown.ts';
 import '../composer/composer.ts';
+import { AnswerController } from './answer-controller.ts';
 import { chatStyles } from './chat.styles.ts';
 import { Conversation, type Turn } from './conversation.ts';
 import { findCutAnswers } from './cut-answers.ts';
@@ -89,28 +81,7 @@ export class TgChat extends LitElement {
 
   readonly #conversation = new Conversation();
   readonly #scroll = new StickToBottom(this);
-  #active: Turn | undefined;
-
-  readonly #generation = new GenerationController(this, {
-    onCall: (call) => this.dispatchEvent(new TgRequestStartEvent(call)),
-    onStart: (start) => this.dispatchEvent(new TgPrefillEvent(start)),
-    onFirstText: (first) => this.dispatchEvent(new TgFirstTokenEvent(first)),
-    onDelta: (delta) => {
-      this.#active?.answer.append(delta.text);
-      this.#active?.pieces?.append(delta.text, delta.tokens);
-      this.dispatchEvent(new TgTokensEvent(delta));
-    },
-    onEnd: (end) => this.#handleEnd(end),
-    onError: ({ runId, error }) => {
-      if (this.#isTaken(error)) return;
-      this.#finish('error', { error });
-      this.dispatchEvent(new TgErrorEvent({ runId, error }));
-    },
-  });
-  /** What there was of the answer that goes on. */
-  #before: string | undefined;
-  /** True while nothing but a restored conversation is shown. */
-  #isRestored = false;
+  readonly #answers = new AnswerController(this, this.#conversation, (turn) => this.#handleSettled(turn));
 
   constructor() {
     super();
@@ -125,7 +96,7 @@ export class TgChat extends LitElement {
 
   /** True while an answer is made or waits to be. */
   get busy(): boolean {
-    return this.#generation.busy || this.#conversation.last?.status === 'waiting';
+    return this.#answers.busy || this.#conversation.last?.status === 'waiting';
   }
 
   /**
@@ -159,25 +130,19 @@ export class TgChat extends LitElement {
     const { engine } = this;
     const turn = this.#conversation.last;
     if (!engine || !turn?.cut) return undefined;
-    const { id } = turn.cut;
-    this.#before = turn.answer.text;
-    this.#isRestored = false;
-    this.#conversation.reopen(turn);
-    turn.status = 'queued';
-    this.#active = turn;
     this.#scroll.toEnd();
     this.announcement = 'Going on with the answer';
     this.requestUpdate();
     this.focus();
-    return this.#generation.resume(engine, id);
+    return this.#answers.resume(turn, engine, turn.cut.id);
   }
 
   /** Forgets the last answer's rest, if it was cut short; a conversation that was only restored for it goes, too. */
   dismiss(): void {
     if (!this.#conversation.last?.cut) return;
-    const wasRestored = this.#isRestored;
+    const { isRestored } = this.#conversation;
     this.#leaveCut();
-    if (wasRestored) this.#conversation.clear();
+    if (isRestored) this.#conversation.clear();
     this.announcement = 'Dismissed';
     this.requestUpdate();
     this.focus();
@@ -185,9 +150,8 @@ export class TgChat extends LitElement {
 
   /** Stops the answer that is on; what has arrived of it stays. */
   stop(): void {
-    const last = this.#conversation.last;
-    if (last?.status === 'waiting') this.#finish('stopped', {}, last);
-    this.#generation.stop();
+    this.#stopWaiting();
+    this.#answers.stop();
   }
 
   /** Starts a new conversation. */
@@ -212,7 +176,7 @@ export class TgChat extends LitElement {
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (!changed.has('engine')) return;
-    if (changed.get('engine') !== undefined && this.#generation.busy) this.#interrupt();
+    if (changed.get('engine') !== undefined && this.#answers.busy) this.#interrupt();
     const last = this.#conversation.last;
     if (last?.status === 'waiting') void this.#answer(last);
     else if (this.engine) void this.#findCut(this.engine);
@@ -222,14 +186,13 @@ export class TgChat extends LitElement {
   async #findCut(engine: Engine): Promise<void> {
     const answers = await findCutAnswers(engine, this.systemPrompt);
     if (this.engine !== engine || this.busy) return;
-    const { last } = this.#conversation;
     const [latest] = answers;
-    if (!last && latest) {
+    if (!this.#conversation.last && latest) {
       this.#conversation.restore(latest);
-      this.#isRestored = true;
     } else if (!this.#conversation.recognise(answers, this.systemPrompt, this.historyTurns)) {
       // Another tab has gone on with it, or it was cleared.
-      if (last?.status === 'cut') this.#endCut(last, 'Cut short');
+      this.#conversation.endCut();
+      this.requestUpdate();
       return;
     }
     this.announcement = 'The last answer was cut short. You can go on with it, or dismiss it.';
@@ -240,27 +203,10 @@ export class TgChat extends LitElement {
   /** Something else is wanted than to go on with the last answer. */
   #leaveCut(): void {
     const { last } = this.#conversation;
-    if (last?.cut) {
-      void this.engine?.discard?.(last.cut.id).catch(() => undefined);
-      this.#endCut(last, 'Cut short');
-    }
-    this.#isRestored = false;
-  }
-
-  #endCut(turn: Turn, note: string): void {
-    turn.status = 'stopped';
-    turn.note = note;
-    delete turn.cut;
+    if (!last?.cut) return;
+    void this.engine?.discard?.(last.cut.id).catch(() => undefined);
+    this.#conversation.endCut();
     this.requestUpdate();
-  }
-
-  /** True if the answer that was to go on is gone, or another tab has it: that is no fault, and what there was of it stays. */
-  #isTaken({ code }: TokenglassError): boolean {
-    const turn = this.#active;
-    if (code !== 'invalid-request' || this.#before === undefined || !turn) return false;
-    turn.note = 'Another tab goes on with it';
-    this.#finish('stopped', {});
-    return true;
   }
 
   async #answer(turn: Turn): Promise<GenerationResult | undefined> {
@@ -271,47 +217,30 @@ export class TgChat extends LitElement {
       this.dispatchEvent(new TgWaitingEvent());
       return undefined;
     }
-    this.#active = turn;
-    turn.status = 'queued';
-    return this.#generation.run(this.engine, {
+    return this.#answers.run(turn, this.engine, {
       messages: this.#conversation.messages(this.systemPrompt, this.historyTurns),
       ...(this.sampling && { sampling: this.sampling }),
       ...(this.maxTokens !== undefined && { maxTokens: this.maxTokens }),
     });
   }
 
-  /** Ends what is on at once, without waiting for the engine to agree: something new takes its place. */
+  /** Ends what is on: something new takes its place. */
   #interrupt(): void {
-    const turn = this.#active;
-    if (this.#conversation.last?.status === 'waiting') this.#finish('stopped', {}, this.#conversation.last);
-    if (!turn) return;
-    const { runId } = this.#generation;
-    this.#generation.reset();
-    this.#finish('stopped', {}, turn);
-    this.dispatchEvent(new TgRequestEndEvent({ runId, outcome: 'aborted', text: turn.answer.text }));
+    this.#stopWaiting();
+    this.#answers.interrupt();
   }
 
-  #handleEnd(end: { runId: number } & GenerationResult): void {
-    const text = this.#active?.answer.text ?? '';
-    this.#finish(end.outcome === 'completed' ? 'done' : 'stopped', { ...(end.trace && { trace: end.trace }) });
-    this.dispatchEvent(new TgRequestEndEvent({ ...end, text }));
+  #stopWaiting(): void {
+    const { last } = this.#conversation;
+    if (last?.status !== 'waiting') return;
+    this.#conversation.settle(last, 'stopped');
+    this.#handleSettled(last);
   }
 
-  #finish(status: 'done' | 'stopped' | 'error', outcome: Pick<Turn, 'error' | 'trace'>, turn = this.#active): void {
-    if (!turn) return;
-    // An answer that was to go on and did not get that far keeps what there was of it.
-    if (this.#before !== undefined && turn.answer.text === '') turn.answer.append(this.#before);
-    turn.answer.close();
-    turn.pieces?.close();
-    turn.status = status;
-    Object.assign(turn, outcome);
-    if (turn === this.#active) {
-      this.#active = undefined;
-      this.#before = undefined;
-    }
+  #handleSettled(turn: Turn): void {
     this.requestUpdate();
     // The error has a live region of its own.
-    if (status !== 'error') void this.#announce(turn);
+    if (turn.status !== 'error') void this.#announce(turn);
   }
 
   /** Reads the finished answer out once, as it is shown. */
@@ -370,7 +299,6 @@ export class TgChat extends LitElement {
 
   #renderTurns() {
     const { last, turns } = this.#conversation;
-    const active = this.#generation.state;
     return repeat(
       turns,
       (turn) => turn.id,
@@ -378,7 +306,7 @@ export class TgChat extends LitElement {
         renderTurn(turn, {
           isLast: turn === last,
           showTokens: this.showTokens,
-          status: turn === this.#active && active !== 'idle' && active !== 'done' ? active : turn.status,
+          status: this.#answers.statusOf(turn),
           onAgain: () => void this.regenerate(),
           onGoOn: this.engine?.resume && (() => void this.goOn()),
           onDismiss: () => this.dismiss(),

@@ -19,6 +19,8 @@ export interface Turn {
   status: AnswerStatus;
   /** What the engine knows the answer by while its status is `cut`, and when it was cut. */
   cut?: { id: string; atMs: number };
+  /** What there was of the answer, while it goes on. */
+  before?: string;
   /** Said of a stopped answer in place of "Stopped". */
   note?: string;
   error?: TokenglassError;
@@ -32,6 +34,12 @@ const TURNS_WITH_TOKENS = 8;
 export class Conversation {
   readonly turns: Turn[] = [];
   #nextId = 1;
+  #isRestored = false;
+
+  /** True while it is nothing but what {@link restore} took up. */
+  get isRestored(): boolean {
+    return this.#isRestored;
+  }
 
   get last(): Turn | undefined {
     return this.turns.at(-1);
@@ -46,6 +54,7 @@ export class Conversation {
       status: 'waiting',
     };
     this.#nextId += 1;
+    this.#isRestored = false;
     this.turns.push(turn);
     delete this.turns.at(-1 - TURNS_WITH_TOKENS)?.pieces;
     return turn;
@@ -57,14 +66,32 @@ export class Conversation {
     turn.answer = new TextStream();
     turn.pieces = new TokenPieces();
     turn.status = 'waiting';
+    this.#isRestored = false;
     delete turn.error;
     delete turn.trace;
     delete turn.cut;
     delete turn.note;
   }
 
-  /** Takes up a conversation whose last answer was cut short, in place of what there is; gives its last turn. */
-  restore({ id, atMs, turns }: CutAnswer): Turn | undefined {
+  /** Empties the answer of a turn so that it can go on: what there was of it comes again, before what is new. */
+  resume(turn: Turn): void {
+    const { text } = turn.answer;
+    this.reopen(turn);
+    turn.before = text;
+  }
+
+  /** Ends the answer of a turn. One that was to go on and did not get that far keeps what there was of it. */
+  settle(turn: Turn, status: 'done' | 'stopped' | 'error', outcome: Pick<Turn, 'error' | 'trace'> = {}): void {
+    if (turn.before !== undefined && turn.answer.text === '') turn.answer.append(turn.before);
+    delete turn.before;
+    turn.answer.close();
+    turn.pieces?.close();
+    turn.status = status;
+    Object.assign(turn, outcome);
+  }
+
+  /** Takes up a conversation whose last answer was cut short, in place of what there is. */
+  restore({ id, atMs, turns }: CutAnswer): void {
     this.clear();
     for (const { question, answer } of turns) {
       const turn = this.add(question);
@@ -74,7 +101,7 @@ export class Conversation {
     }
     const { last } = this;
     if (last) this.#markCut(last, { id, atMs });
-    return last;
+    this.#isRestored = true;
   }
 
   /** The last turn, if its answer failed or was cut, and it is the one of these; it is then marked as cut. */
@@ -96,7 +123,17 @@ export class Conversation {
     delete turn.error;
   }
 
+  /** The last answer, if it was cut short, does not go on. */
+  endCut(): void {
+    const { last } = this;
+    if (last?.status !== 'cut') return;
+    last.status = 'stopped';
+    last.note = 'Cut short';
+    delete last.cut;
+  }
+
   clear(): void {
+    this.#isRestored = false;
     for (const turn of this.turns.splice(0)) turn.answer.close();
   }
 

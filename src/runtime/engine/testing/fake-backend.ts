@@ -274,12 +274,17 @@ export class FakeBackend implements Backend {
     );
     const tokens = rows.reduce((sum, { input }) => sum + (input === 'previous' ? 1 : input.length), 0);
     const sequences = new Set(rows.map(({ sequence }) => sequence));
+    const { vocabSize } = this.info.model;
+    const isValid = ({ input, mask }: StepRow): boolean =>
+      input.length > 0 &&
+      (input === 'previous' || input.every((id) => Number.isInteger(id) && id >= 0 && id < vocabSize)) &&
+      (mask === undefined || mask.length === Math.ceil(vocabSize / 32));
     const isKept =
       rows.length > 0 &&
       rows.length <= maxBatch &&
       sequences.size === rows.length &&
       tokens <= maxStepTokens &&
-      rows.every(({ input }) => input.length > 0) &&
+      rows.every(isValid) &&
       verified.every(({ input, isPrompt, mask }) => input !== 'previous' && !isPrompt && !mask) &&
       (verified.length === 0 || sampled <= maxVerifyTokens) &&
       this.#pending.length < runAhead;
