@@ -1,6 +1,7 @@
 // The presenter does what a person does with it, with the built-in model, in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertAccessible } from './accessible.mjs';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
 import { serveFolder } from './server.mjs';
@@ -66,4 +67,8 @@ describe('the presenter', () => {
     await page.selectOption('#before', 'long');
     assert.equal(await page.inputValue('#comparison'), 'cpu-cache');
   });
+
+  it('nothing serious for axe, in either scheme and from phone to desktop', { timeout: 240_000 }, () =>
+    assertAccessible(page),
+  );
 });
