@@ -51,9 +51,9 @@ export interface LocalEngineParts {
   compileGrammar?: CompileGrammar;
   /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */
   drawSeed?: () => number;
-  /** How steps are shared between requests, and how many may wait. @default `balanced`, 64 */
   /** Decides when drafts are verified; owned by the engine from now on. @default nothing is drafted */
   speculator?: Speculator;
+  /** How steps are shared between requests, and how many may wait. @default `balanced`, 64 */
   scheduling?: { policy?: SchedulingPolicy; maxQueued?: number };
   /** Keeps KV for later requests, if the backend can export it. @default nothing is kept */
   prefixCache?: Omit<KvCacheOptions, 'backend' | 'now'>;
