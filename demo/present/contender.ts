@@ -7,6 +7,7 @@ import {
   type ModelSpec,
 } from '../../src/index.ts';
 import { createBuiltInSource, TUTOR_GGUF } from '../../src/runtime/models/builtin.ts';
+import { CATALOG } from '../../src/runtime/models/catalog-entries.ts';
 import { int8Copy } from '../../src/runtime/models/gguf/int8-copy.ts';
 
 /** One way to answer, to be held against another: an engine, with its prefix cache on or off, in INT4 or INT8. */
@@ -76,8 +77,9 @@ export const COMPARISONS: readonly Comparison[] = [
 /** Where the model is to be had in INT8: the built-in one is copied, with the very same weights; a model of the Hub has a file of its own. */
 function int8Of(model: string): (() => Promise<ModelSpec>) | undefined {
   if (model === 'tutor') return tutorInInt8;
-  const [, repository] = /^(hf:[^/]+\/[^/]+)\/I?Q[4-6]_\w+$/i.exec(model) ?? [];
-  return repository === undefined ? undefined : () => Promise.resolve(`${repository}/Q8_0`);
+  const listed = CATALOG.find(({ name }) => name === model)?.hub?.gguf.repository;
+  const repository = listed ?? /^hf:([^/]+\/[^/]+)\/I?Q[4-6]_\w+$/i.exec(model)?.[1];
+  return repository === undefined ? undefined : () => Promise.resolve(`hf:${repository}/Q8_0`);
 }
 
 async function tutorInInt8(): Promise<ModelSpec> {
