@@ -219,6 +219,21 @@ describe('TgChat', () => {
     expect(chat.renderRoot.querySelector('.suggestions')).not.to.equal(null);
   });
 
+  it('TgChat: conversations that were cleared leave nothing behind', async () => {
+    const { chat } = await chatWith(() => ({ tokens: ['ok'] }));
+    const nodesAfterTwoQuestions = async (): Promise<number> => {
+      chat.clear();
+      for (const question of ['a', 'b']) await chat.ask(question);
+      await settled(chat);
+      const walker = document.createTreeWalker(chat.renderRoot, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_COMMENT);
+      let nodes = 0;
+      while (walker.nextNode()) nodes += 1;
+      return nodes;
+    };
+    const first = await nodesAfterTwoQuestions();
+    for (let again = 0; again < 3; again++) expect(await nodesAfterTwoQuestions()).to.equal(first);
+  });
+
   it('TgChat: a screen reader hears the finished answer once, not each token', async () => {
     const gate = new Gate();
     const { chat } = await chatWith(() => ({ tokens: ['**Fast** ', 'enough.'], pace: gate.pace }));

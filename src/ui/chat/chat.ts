@@ -1,4 +1,5 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
 import { repeat } from 'lit/directives/repeat.js';
 import type { SamplingParams } from '../../shared/generation.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
@@ -299,18 +300,22 @@ export class TgChat extends LitElement {
 
   #renderTurns() {
     const { last, turns } = this.#conversation;
-    return repeat(
-      turns,
-      (turn) => turn.id,
-      (turn) =>
-        renderTurn(turn, {
-          isLast: turn === last,
-          showTokens: this.showTokens,
-          status: this.#answers.statusOf(turn),
-          onAgain: () => void this.regenerate(),
-          onGoOn: this.engine?.resume && (() => void this.goOn()),
-          onDismiss: () => this.dismiss(),
-        }),
+    // `repeat` of lit-html 3.3 leaves a comment behind for each item that it removes; a new conversation is drawn anew.
+    return keyed(
+      turns[0]?.id,
+      repeat(
+        turns,
+        (turn) => turn.id,
+        (turn) =>
+          renderTurn(turn, {
+            isLast: turn === last,
+            showTokens: this.showTokens,
+            status: this.#answers.statusOf(turn),
+            onAgain: () => void this.regenerate(),
+            onGoOn: this.engine?.resume && (() => void this.goOn()),
+            onDismiss: () => this.dismiss(),
+          }),
+      ),
     );
   }
 
