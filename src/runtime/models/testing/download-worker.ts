@@ -32,8 +32,11 @@ onmessage = ({ data }: MessageEvent<WorkerTask>) => {
 };
 
 async function breadcrumb({ databaseName, model }: WorkerTask & { task: 'breadcrumb' }): Promise<void> {
-  const left = await leaveBreadcrumb(createModelStore({ databaseName }), model);
+  const store = createModelStore({ databaseName });
+  const left = await leaveBreadcrumb(store, model);
   left.note(4.5e8);
+  // Nobody waits for a note to be written, but a test that kills the worker next must.
+  while ((await store.internals.database.listLoading()).some(({ bytes }) => bytes === undefined));
   postMessage('left');
 }
 
