@@ -19,7 +19,7 @@ const READ_BYTES = 128 * 2 ** 20;
 /** Steps at the beginning of an answer, of which the first follows a prefill. */
 const UNSETTLED_STEPS = 2;
 
-/** A step and the peaks that were measured right before its round: a machine that others use is not equally fast all the time. */
+/** A step and the peaks that were measured right before and after its round: a machine that others use is not equally fast all the time. */
 interface Step extends RecordedStep {
   peaks: DevicePeaks;
 }
@@ -93,21 +93,18 @@ async function measure(
     memory: make(),
   });
   const measured: Measured = { steps: of(() => []), added: of(() => ({ steps: 0, ms: 0 })), addedBytes: 0 };
-  let peaks: DevicePeaks = {};
-  const answer = async (mode: Mode, starving: Starving): Promise<void> => {
+  const answer = async (mode: Mode, starving: Starving): Promise<RecordedStep[]> => {
     context.signal?.throwIfAborted();
     starved.starving = starving;
     starved.addedMs = 0;
     const steps = await stepsOfAnswer(engine, outputTokens, (step) => withAdded(step, starving, readBytes));
     starved.starving = NOT_STARVED;
-    measured.steps[mode].push(...steps.slice(UNSETTLED_STEPS).map((step) => ({ ...step, peaks })));
     measured.added[mode].steps += steps.length + 1; // and the prefill
     measured.added[mode].ms += starved.addedMs;
+    return steps.slice(UNSETTLED_STEPS);
   };
-  await answer('plain', NOT_STARVED);
-  const stepMs = medianStepMs(measured.steps.plain) ?? 10;
-  measured.steps.plain = [];
-  peaks = await probe(device);
+  const stepMs = medianStepMs(await answer('plain', NOT_STARVED)) ?? 10;
+  let peaks = await probe(device);
   const reads = readsFor(stepMs, readBytes, peaks);
   measured.addedBytes = reads * readBytes;
   const starvings: Record<Mode, Starving> = {
@@ -118,13 +115,25 @@ async function measure(
     memory: { ...NOT_STARVED, reads },
   };
   for (let repeat = 0; repeat < repeats; repeat++) {
-    peaks = await probe(device);
+    const round = of<RecordedStep[]>(() => []);
     for (const [index, mode] of MODES.entries()) {
-      await answer(mode, starvings[mode]);
+      round[mode] = await answer(mode, starvings[mode]);
       context.onProgress(repeat * MODES.length + index + 1, repeats * MODES.length);
     }
+    const after = await probe(device);
+    const around = meanPeaks(peaks, after);
+    for (const mode of MODES) measured.steps[mode].push(...round[mode].map((step) => ({ ...step, peaks: around })));
+    peaks = after;
   }
   return measured;
+}
+
+/** Of what both know. */
+function meanPeaks(a: DevicePeaks, b: DevicePeaks): DevicePeaks {
+  const names = Object.keys(a) as (keyof DevicePeaks)[];
+  return Object.fromEntries(
+    names.flatMap((name) => (b[name] === undefined ? [] : [[name, (a[name]! + b[name]) / 2]])),
+  );
 }
 
 /** As often as takes about two steps: the start of a read, which the probe's long ones hide, is then a small part. */
