@@ -131,9 +131,7 @@ async function measure(
 /** Of what both know. */
 function meanPeaks(a: DevicePeaks, b: DevicePeaks): DevicePeaks {
   const names = Object.keys(a) as (keyof DevicePeaks)[];
-  return Object.fromEntries(
-    names.flatMap((name) => (b[name] === undefined ? [] : [[name, (a[name]! + b[name]) / 2]])),
-  );
+  return Object.fromEntries(names.flatMap((name) => (b[name] === undefined ? [] : [[name, (a[name]! + b[name]) / 2]])));
 }
 
 /** As often as takes about two steps: the start of a read, which the probe's long ones hide, is then a small part. */
