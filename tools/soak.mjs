@@ -21,6 +21,8 @@ const { values: options } = parseArgs({
 });
 const runs = Number(options.runs);
 const LOOKS = 20;
+/** Answers before the chat is cleared. */
+const TURNS = 4;
 /** The first looks are left out: caches of the browser fill once. */
 const SETTLED = 4;
 /** A leak grows with every run; what garbage collectors and allocators keep does not. */
@@ -75,8 +77,9 @@ async function stream(page, look) {
   let tokens = 0;
   const fromMs = Date.now();
   for (let answers = 1; Date.now() - fromMs < totalMs; answers++) {
-    tokens += await page.evaluate(askOnce, answers % 4 === 0);
-    if (Date.now() - fromMs < ((looks.length + 1) * totalMs) / LOOKS) continue;
+    tokens += await page.evaluate(askOnce, answers % TURNS === 0);
+    // Always with as many turns in the chat, as these have nodes and listeners of their own.
+    if (answers % TURNS !== 0 || Date.now() - fromMs < ((looks.length + 1) * totalMs) / LOOKS) continue;
     looks.push(await look(1));
     const minutes = ((Date.now() - fromMs) / 60_000).toFixed(1);
     console.log(`after ${minutes} min, ${answers} answers, ${tokens} tokens: ${describe(looks.at(-1))}`);
