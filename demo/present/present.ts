@@ -99,12 +99,16 @@ async function compare(wanted: Pick<Comparison, 'a' | 'b' | 'longPrompt'>): Prom
   pick.b.value = wanted.b;
   nameComparison();
   const system = systemOf();
-  await Promise.all([a.setSystem(system), b.setSystem(system)]);
   for (const [side, id] of [
     [a, wanted.a],
     [b, wanted.b],
   ] as const)
-    if (side.contender?.id !== id) await side.choose(choices.find((choice) => choice.id === id));
+    if (side.contender?.id === id) await side.setSystem(system);
+    else
+      await side.choose(
+        choices.find((choice) => choice.id === id),
+        system,
+      );
 }
 
 /** Which of the comparisons the three choices are, if one. */

@@ -60,16 +60,21 @@ export class Side {
     do {
       system = this.#system;
       const messages = [...system, GREETING];
-      for await (const event of engine.generate({ ...WARM_UP, messages }, signal)) if (event.type === 'end') break;
+      try {
+        for await (const event of engine.generate({ ...WARM_UP, messages }, signal)) if (event.type === 'end') break;
+      } catch {
+        // A prompt that is too long for the model, say: that shows where it is asked.
+      }
       if (signal.aborted) return;
     } while (system !== this.#system);
     this.#engine = this.#lane.engine = engine;
     this.#onChange();
   }
 
-  /** Loads a contender in place of the one there is. */
-  async choose(contender: Contender | undefined): Promise<void> {
+  /** Loads a contender in place of the one there is, with what comes before every question. */
+  async choose(contender: Contender | undefined, system = this.#system): Promise<void> {
     if (!contender) return;
+    this.#system = system;
     this.#abort?.abort();
     const abort = (this.#abort = new AbortController());
     const before = this.#engine;
