@@ -1,4 +1,5 @@
 import type { SamplingParams } from '../../../../../shared/generation.ts';
+import { checkMask } from '../../../check-mask.ts';
 import { MAX_TOP_LOGPROBS, resolveSampling } from '../../../sampling/definition.ts';
 import type { GpuMemory } from '../../memory.ts';
 import type { Kernel, KernelCompiler } from '../pipeline.ts';
@@ -189,12 +190,8 @@ class GpuSampleKernels implements SampleKernels {
 
   writeMask(slot: number, words: Uint32Array<ArrayBuffer>): void {
     this.#slotAt(slot);
-    const { stateStride, maskOffset, historyOffset } = this.#shape;
-    if (words.length !== historyOffset - maskOffset) {
-      throw new RangeError(
-        `Cannot mask with ${words.length} words: the vocabulary needs ${historyOffset - maskOffset}`,
-      );
-    }
+    const { stateStride, maskOffset } = this.#shape;
+    checkMask(words, this.#options.vocabSize);
     this.#device.queue.writeBuffer(this.#buffers.state, (slot * stateStride + maskOffset) * 4, words);
   }
 
