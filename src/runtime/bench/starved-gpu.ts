@@ -141,10 +141,11 @@ function spreader({ chain, read }: ProbeKernels): (pass: GPUComputePassEncoder, 
     let added = 0;
     let ours = false;
     const addUntil = (wanted: number): void => {
+      if (wanted <= added) return;
       ours = true;
-      chain.record(pass, Math.max(0, wanted - added));
+      chain.record(pass, wanted - added);
       ours = false;
-      added = Math.max(added, wanted);
+      added = wanted;
     };
     pass.setPipeline = (pipeline): undefined => {
       if (!ours) {
@@ -158,7 +159,7 @@ function spreader({ chain, read }: ProbeKernels): (pass: GPUComputePassEncoder, 
       addUntil(dispatches);
       ours = true;
       if (reads > 0) {
-        if (reads !== roundsSet) read?.setRounds(reads);
+        if (reads !== roundsSet) read?.rounds.set(reads);
         roundsSet = reads;
         read?.record(pass);
       }

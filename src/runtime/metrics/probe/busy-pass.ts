@@ -21,10 +21,10 @@ export class BusyPass {
   }
 
   static async create(bench: GpuBench): Promise<BusyPass> {
-    const rounds = await bench.buffer('one round', 16, USAGE.uniform | USAGE.copyDst);
-    bench.device.queue.writeBuffer(rounds, 0, new Uint32Array([1]));
+    const rounds = bench.createRounds('work');
+    rounds.set(1);
     const out = await bench.buffer('work', GROUPS * THREADS * 4, USAGE.storage);
-    return new BusyPass(bench, await bench.kernel('work', flopCode, [rounds, out]));
+    return new BusyPass(bench, await bench.kernel('work', flopCode, [rounds.buffer, out]));
   }
 
   /**

@@ -32,11 +32,16 @@ export interface BenchTime {
   word: number;
 }
 
+/** A u32 that a kernel takes as a uniform: how often it does its work. */
+export interface Rounds {
+  buffer: GPUBuffer;
+  /** Takes effect for passes submitted later. */
+  set: (count: number) => void;
+}
+
 /** Runs passes on a device and times them. All that it makes is freed by `destroy`. */
 export class GpuBench {
   readonly device: GPUDevice;
-  /** Uniform u32: rounds of a kernel. */
-  readonly rounds: GPUBuffer;
   readonly #clock: Clock;
   readonly #buffers = new Set<GPUBuffer>();
   readonly #readback: GPUBuffer;
@@ -46,7 +51,6 @@ export class GpuBench {
   constructor(device: GPUDevice, clock: Clock) {
     this.device = device;
     this.#clock = clock;
-    this.rounds = this.#create('rounds', 16, USAGE.uniform | USAGE.copyDst);
     this.#readback = this.#create('readback', 4 + 4 + TIMESTAMP_BYTES, USAGE.mapRead | USAGE.copyDst);
     if (device.features.has('timestamp-query')) {
       this.#queries = device.createQuerySet({ label: 'tokenglass probe', type: 'timestamp', count: 2 });
@@ -60,8 +64,9 @@ export class GpuBench {
     pass.dispatchWorkgroups(groups);
   }
 
-  setRounds(rounds: number): void {
-    this.device.queue.writeBuffer(this.rounds, 0, new Uint32Array([rounds]));
+  createRounds(label: string): Rounds {
+    const buffer = this.#create(`rounds of ${label}`, 16, USAGE.uniform | USAGE.copyDst);
+    return { buffer, set: (count) => this.device.queue.writeBuffer(buffer, 0, new Uint32Array([count])) };
   }
 
   /** @throws TokenglassError `model-too-large` if there is no memory for it */

@@ -120,12 +120,13 @@ describe('GpuBench', () => {
     const vectors = groups * 256 * 64;
     const data = await bench.buffer('data', vectors * 16, USAGE.storage | USAGE.copyDst | USAGE.copySrc);
     const sums = await bench.buffer('sums', groups * 256 * 4, USAGE.storage | USAGE.copySrc);
-    const read = await bench.kernel('read', readCode, [bench.rounds, data, sums]);
+    const rounds = bench.createRounds('read');
+    const read = await bench.kernel('read', readCode, [rounds.buffer, data, sums]);
     // In one round each word of thread 0 of group 0 comes from vectors 0, 1024, 2048, ...
     const words = new Uint32Array(vectors * 4);
     words[(1024 * 5 + 0) * 4 + 2] = 7;
     device.queue.writeBuffer(data, 0, words);
-    bench.setRounds(1);
+    rounds.set(1);
     const { word } = await bench.time((pass) => GpuBench.record(pass, read, groups), sums);
     // Load 5 is in the second of sixteen steps: fourteen times 3 follow.
     expect(word).to.equal(Number((7n * 3n ** 14n) & 0xffffffffn));

@@ -6,7 +6,7 @@ import { measurementOf, type DeviceProbe, type Measurement, type ProbeField } fr
 import dotCode from './dot-int8.wgsl?raw';
 import f16Code from './flop-f16.wgsl?raw';
 import f32Code from './flop-f32.wgsl?raw';
-import { GpuBench, USAGE } from './gpu-bench.ts';
+import { GpuBench, USAGE, type Rounds } from './gpu-bench.ts';
 import { createProbeKernels, type Chain, type ProbeKernels, type StreamRead } from './probe-kernels.ts';
 import { measureRate, scaled, type Outcome } from './repeat.ts';
 import { timerResolutionMs, tooCoarse } from './timer.ts';
@@ -125,13 +125,7 @@ async function readbackLatency(bench: GpuBench, { counter, record }: Chain, reso
 /** Bytes per second. */
 async function readRate(busy: BusyPass, read: StreamRead | undefined, rates: Rates): Promise<Outcome> {
   if (!read) return { reason: 'There is too little memory left to read from' };
-  const outcome = await measureRate(async (rounds) => {
-    read.setRounds(rounds);
-    const { totalMs } = await busy.added((pass, left) => {
-      if (left === 0) read.record(pass);
-    }, read.sums);
-    return totalMs;
-  }, rates);
+  const outcome = await roundsPerMs(busy, read.rounds, read.record, read.sums, rates);
   return 'measurement' in outcome ? { measurement: scaled(outcome.measurement, read.bytes * 1000) } : outcome;
 }
 
@@ -145,17 +139,28 @@ async function arithmeticRate(
   rates: Rates,
 ): Promise<Outcome> {
   const out = await bench.buffer(label, groups * THREADS * 4, USAGE.storage | USAGE.copySrc);
-  const kernel = await bench.kernel(label, code, [bench.rounds, out]);
-  const outcome = await measureRate(async (rounds) => {
-    bench.setRounds(rounds);
-    const { totalMs } = await busy.added((pass, left) => {
-      if (left === 0) GpuBench.record(pass, kernel, groups);
-    }, out);
-    return totalMs;
-  }, rates);
+  const rounds = bench.createRounds(label);
+  const kernel = await bench.kernel(label, code, [rounds.buffer, out]);
+  const outcome = await roundsPerMs(busy, rounds, (pass) => GpuBench.record(pass, kernel, groups), out, rates);
   bench.free(out);
   return outcome;
 }
+
+/** Of a kernel behind those of a busy pass. */
+const roundsPerMs = (
+  busy: BusyPass,
+  rounds: Rounds,
+  record: (pass: GPUComputePassEncoder) => void,
+  result: GPUBuffer,
+  rates: Rates,
+): Promise<Outcome> =>
+  measureRate(async (count) => {
+    rounds.set(count);
+    const { totalMs } = await busy.added((pass, kernelsLeft) => {
+      if (kernelsLeft === 0) record(pass);
+    }, result);
+    return totalMs;
+  }, rates);
 
 /** What a dispatch adds to a busy pass. */
 async function dispatchCost(

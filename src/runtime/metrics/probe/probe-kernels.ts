@@ -1,6 +1,6 @@
 import chainCode from './chain.wgsl?raw';
 import fillCode from './fill.wgsl?raw';
-import { GpuBench, USAGE, type BenchKernel } from './gpu-bench.ts';
+import { GpuBench, USAGE, type Rounds } from './gpu-bench.ts';
 import readCode from './stream-read.wgsl?raw';
 
 /** Dispatches that need each other's result, by two pipelines in turns: a decode step changes pipeline and bind group with every dispatch. */
@@ -18,8 +18,7 @@ export interface StreamRead {
   sums: GPUBuffer;
   /** Bytes of a round. */
   bytes: number;
-  /** Takes effect for passes submitted later. */
-  setRounds: (rounds: number) => void;
+  rounds: Rounds;
   record: (pass: GPUComputePassEncoder) => void;
 }
 
@@ -72,13 +71,13 @@ async function createStreamRead(bench: GpuBench, wantedBytes: number): Promise<S
   const sums = await bench.buffer('sums', groups * THREADS * 4, USAGE.storage | USAGE.copySrc);
   const fill = await bench.kernel('fill', fillCode, [data]);
   await bench.time((pass) => GpuBench.record(pass, fill, groups), sums);
-  const rounds = await bench.buffer('rounds of reading', 16, USAGE.uniform | USAGE.copyDst);
-  const kernel: BenchKernel = await bench.kernel('stream read', readCode, [rounds, data, sums]);
+  const rounds = bench.createRounds('stream read');
+  const kernel = await bench.kernel('stream read', readCode, [rounds.buffer, data, sums]);
   return {
     data,
     sums,
     bytes: groups * GROUP_BYTES,
-    setRounds: (count) => bench.device.queue.writeBuffer(rounds, 0, new Uint32Array([count])),
+    rounds,
     record: (pass) => GpuBench.record(pass, kernel, groups),
   };
 }
