@@ -3,29 +3,24 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { assertAccessible } from './accessible.mjs';
-import { launchBrowser, openPage } from './browser.mjs';
-import { buildDemo } from './demo-build.mjs';
-import { serveFolder } from './server.mjs';
+import { openDemo } from './demo-page.mjs';
 
 const SETUP = '?engine=onnx-wasm&prompt-tokens=uniform:24-40&output-tokens=4&arrivals=poisson&rate=4&requests=6&seed=';
 
 describe('the benchmark page', () => {
-  let server;
-  let browser;
+  let demo;
   let page;
   let outside;
 
   before(async () => {
-    server = await serveFolder(await buildDemo());
-    browser = await launchBrowser();
-    ({ page, outside } = await openPage(browser, server.url, { acceptDownloads: true }));
+    demo = await openDemo({ acceptDownloads: true });
+    ({ page, outside } = demo);
   });
   after(async () => {
-    await browser?.close();
-    await server?.close();
+    await demo?.close();
   });
 
-  const open = (setup) => page.goto(`${server.url}bench/index.html${setup}`);
+  const open = (setup) => page.goto(`${demo.url}bench/index.html${setup}`);
   const waitForStatus = (text) =>
     page.waitForFunction((wanted) => document.querySelector('#status').textContent.startsWith(wanted), text, {
       timeout: 120_000,

@@ -3,30 +3,25 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { assertAccessible } from './accessible.mjs';
-import { launchBrowser, openPage } from './browser.mjs';
-import { buildDemo } from './demo-build.mjs';
-import { serveFolder } from './server.mjs';
+import { openDemo } from './demo-page.mjs';
 
 describe('the race page', () => {
-  let server;
-  let browser;
+  let demo;
   let page;
   let outside;
   let requested = [];
 
   before(async () => {
-    server = await serveFolder(await buildDemo());
-    browser = await launchBrowser();
-    ({ page, outside } = await openPage(browser, server.url, { acceptDownloads: true }));
+    demo = await openDemo({ acceptDownloads: true });
+    ({ page, outside } = demo);
     page.on('request', (request) => requested.push(request.url()));
   });
   after(async () => {
-    await browser?.close();
-    await server?.close();
+    await demo?.close();
   });
 
   const open = async (setup) => {
-    await page.goto(`${server.url}compare/index.html?${setup}`);
+    await page.goto(`${demo.url}compare/index.html?${setup}`);
     await page.waitForSelector('#start');
   };
   const waitForStatus = (text) =>

@@ -2,9 +2,7 @@
 // the trace that the dashboard exports.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { launchBrowser, openPage } from './browser.mjs';
-import { buildDemo } from './demo-build.mjs';
-import { serveFolder } from './server.mjs';
+import { openDemo } from './demo-page.mjs';
 
 // The engine is made for browsers.
 globalThis.DOMRect ??= class {
@@ -34,25 +32,23 @@ async function parse(traceEvents) {
 }
 
 describe('traces in DevTools', () => {
-  let server;
-  let browser;
+  let demo;
   let page;
   let answer;
   let recorded;
 
   before(async () => {
-    server = await serveFolder(await buildDemo());
-    browser = await launchBrowser();
-    ({ page } = await openPage(browser, server.url));
-    await page.goto(`${server.url}dashboard/index.html?engine=onnx-wasm`);
+    demo = await openDemo();
+    ({ page } = demo);
+    const { browser } = demo;
+    await page.goto(`${demo.url}dashboard/index.html?engine=onnx-wasm`);
     await page.evaluate(() => window.tokenglass.ready.then(() => undefined));
     await browser.startTracing(page, { categories: CATEGORIES });
     answer = await page.evaluate(() => window.tokenglass.ask('What is TTFT?', { maxTokens: 24 }));
     recorded = JSON.parse((await browser.stopTracing()).toString()).traceEvents;
   });
   after(async () => {
-    await browser?.close();
-    await server?.close();
+    await demo?.close();
   });
 
   it('the Performance panel has a group of ours, with prefill, each token and the request on tracks of their own', async () => {

@@ -2,26 +2,22 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { tsImport } from 'tsx/esm/api';
-import { launchBrowser, openPage } from './browser.mjs';
-import { buildDemo } from './demo-build.mjs';
-import { serveFolder } from './server.mjs';
+import { openDemo } from './demo-page.mjs';
 
 const { percentile } = await tsImport('../src/runtime/metrics/percentile.ts', import.meta.url);
 
 const REQUESTS = 6;
 
 describe('outside clocks', () => {
-  let server;
-  let browser;
+  let demo;
   let figures;
   /** Of the browser's trace, ms by mark. */
   const traced = new Map();
 
   before(async () => {
-    server = await serveFolder(await buildDemo());
-    browser = await launchBrowser();
-    const { page } = await openPage(browser, server.url);
-    await page.goto(`${server.url}bench/index.html`);
+    demo = await openDemo();
+    const { page, browser } = demo;
+    await page.goto(`${demo.url}bench/index.html`);
     await browser.startTracing(page, { categories: ['blink.user_timing'] });
     const options = { name: 'clock', model: 'tutor', engines: ['webgpu'], options: { requests: String(REQUESTS) } };
     const { report } = await page.evaluate((wanted) => window.tokenglassScenario(wanted), options);
@@ -30,8 +26,7 @@ describe('outside clocks', () => {
     for (const { name, ts } of traceEvents) if (name.startsWith('clock:')) traced.set(name, ts / 1000);
   });
   after(async () => {
-    await browser?.close();
-    await server?.close();
+    await demo?.close();
   });
 
   /** 2 % or 1 ms. */

@@ -2,23 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertAccessible } from './accessible.mjs';
-import { launchBrowser, openPage } from './browser.mjs';
-import { buildDemo } from './demo-build.mjs';
-import { serveFolder } from './server.mjs';
+import { openDemo } from './demo-page.mjs';
 
 describe('the presenter', () => {
-  let server;
-  let browser;
+  let demo;
   let page;
 
   before(async () => {
-    server = await serveFolder(await buildDemo());
-    browser = await launchBrowser();
-    ({ page } = await openPage(browser, server.url));
+    demo = await openDemo();
+    ({ page } = demo);
   });
   after(async () => {
-    await browser?.close();
-    await server?.close();
+    await demo?.close();
   });
 
   const ready = () =>
@@ -33,7 +28,7 @@ describe('the presenter', () => {
   }
 
   it('INT4 and INT8: the same words from twice the bytes', { timeout: 300_000 }, async () => {
-    await page.goto(`${server.url}present/index.html?compare=precision`);
+    await page.goto(`${demo.url}present/index.html?compare=precision`);
     assert.match(await runBoth(), /Both say the very same words\./);
     const models = await page.evaluate(() =>
       [...document.querySelectorAll('tg-lane')].map(({ engine }) => engine.info.model),
