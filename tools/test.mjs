@@ -1,6 +1,6 @@
 // `npm test`: type check, lint, unit and browser tests. The last line is "N passed, N failed, N skipped", and the exit code is true to it.
-//   --quick   leaves out formatting, layers and the tests of the packed package
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,20 +25,46 @@ const CHECKS = [
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const scratch = mkdtempSync(join(tmpdir(), 'tokenglass-test-'));
 
-function run([command, ...args], env = {}) {
-  return (
-    spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env } }).status === 0
-  );
+/** Time for one check or one group of tests: far more than any takes, so that what hangs is a failure with a name. */
+const LIMIT_MS = 35 * 60_000;
+/** Time for one file of Node tests, which a test that left a server open would keep running. */
+const FILE_LIMIT_MS = 8 * 60_000;
+
+/** Resolves to whether it ended well. It has a process group of its own: browsers that it started end with it. */
+async function run([command, ...args], env = {}) {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env },
+    detached: process.platform !== 'win32',
+  });
+  const end = () => {
+    try {
+      process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  const interrupt = () => (end(), process.exit(130));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  const timer = setTimeout(() => {
+    console.error(`Ended after ${LIMIT_MS / 60_000} minutes: ${args.join(' ')}`);
+    end();
+  }, LIMIT_MS);
+  const [status] = await once(child, 'exit');
+  clearTimeout(timer);
+  process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  end();
+  return status === 0;
 }
 
 function heading(name) {
   console.log(`\n== ${name}`);
 }
 
-function runChecks() {
+async function runChecks() {
   for (const [name, command] of CHECKS) {
     heading(name);
-    totals[run(command) ? 'passed' : 'failed'] += 1;
+    totals[(await run(command)) ? 'passed' : 'failed'] += 1;
   }
 }
 
@@ -55,17 +81,18 @@ function readCounts(path) {
   }
 }
 
-function runNodeTests() {
+async function runNodeTests() {
   const files = [...listFiles('src'), ...listFiles('tools')].filter((path) => /\.node\.test\.(ts|mjs)$/.test(path));
   heading(`Node tests (${files.length} files)`);
   const counts = join(scratch, 'node.json');
   const reporter = `--test-reporter=${new URL('./node-count-reporter.mjs', import.meta.url).href}`;
-  const ok = run(
+  const ok = await run(
     [
       process.execPath,
       '--import',
       'tsx',
       '--test',
+      `--test-timeout=${FILE_LIMIT_MS}`,
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
       reporter,
@@ -77,17 +104,17 @@ function runNodeTests() {
   add(readCounts(counts), ok);
 }
 
-function runBrowserTests() {
+async function runBrowserTests() {
   heading('Browser tests');
   const counts = join(scratch, 'browser.json');
-  const ok = run([process.execPath, 'node_modules/@web/test-runner/dist/bin.js'], { TEST_COUNTS: counts });
+  const ok = await run([process.execPath, 'node_modules/@web/test-runner/dist/bin.js'], { TEST_COUNTS: counts });
   add(readCounts(counts), ok);
 }
 
 ensureChromium();
-runChecks();
-runNodeTests();
-runBrowserTests();
+await runChecks();
+await runNodeTests();
+await runBrowserTests();
 rmSync(scratch, { recursive: true, force: true });
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed ? 1 : 0);

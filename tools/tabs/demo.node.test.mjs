@@ -10,6 +10,7 @@ import { Host } from './host.mjs';
 describe('the chat page, reloaded and killed', () => {
   let server;
   let profile;
+  let host;
 
   before(async () => {
     server = await serveFolder(await buildDemo());
@@ -17,6 +18,7 @@ describe('the chat page, reloaded and killed', () => {
   });
   after(async () => {
     await profile?.close();
+    await host?.close();
     await server?.close();
   });
 
@@ -82,7 +84,7 @@ describe('the chat page, reloaded and killed', () => {
     'tg-load: a tab killed while it loads leads to the offer of a smaller model at the next start',
     { timeout: 240_000 },
     async () => {
-      const host = new Host('');
+      host = new Host('');
       const url = await host.listen();
       // A model with a header that is right, and so large that the built-in one is smaller.
       const bytes = Buffer.concat([readFileSync('models/tutor/tutor.q4_0.gguf'), Buffer.alloc(1e8)]);
@@ -110,7 +112,6 @@ describe('the chat page, reloaded and killed', () => {
       });
       assert.match(page.url(), /model=tutor/);
       await page.close();
-      await host.close();
     },
   );
 });

@@ -23,6 +23,7 @@ export class Host {
   /** Bytes of a file beyond which nothing more is sent, the connection staying open. */
   holdAt = Infinity;
   #held = new Set();
+  #onGone = new Set();
   #server;
 
   constructor(script) {
@@ -49,7 +50,7 @@ export class Host {
 
   /** Resolves once nobody waits for what is held back: the tab that did is gone. */
   async whenGone() {
-    while (this.#held.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#held.size > 0) await new Promise((resolve) => this.#onGone.add(resolve));
   }
 
   /** Sends what was held back, and holds nothing back any more. */
@@ -84,7 +85,11 @@ export class Host {
     else {
       const go = () => (send(Math.max(start, hold), bytes.length), response.end());
       this.#held.add(go);
-      response.on('close', () => this.#held.delete(go));
+      response.on('close', () => {
+        this.#held.delete(go);
+        for (const gone of this.#onGone) gone();
+        this.#onGone.clear();
+      });
     }
   }
 }

@@ -228,4 +228,18 @@ describe('storedSource', () => {
     expect(again.at(-1)!.bytesPerSecond).to.equal(undefined);
     await own.destroy();
   });
+
+  it('onProgress: a transfer that stalls after its first piece has come that far', async () => {
+    const big = weightsLike('gguf', 2 ** 21, 5);
+    server.serve('/m/big.gguf', { bytes: big, etag: '"v"' });
+    server.pieceBytes = 2 ** 20;
+    server.faults = [{ kind: 'stall', afterBytes: server.pieceBytes }];
+    const ended = new AbortController();
+    const told = new Promise<LoadProgress>((onProgress) => {
+      const stalled = readAll(source({ onProgress, signal: ended.signal }), 'big.gguf');
+      stalled.catch(() => undefined);
+    });
+    expect(await told).to.deep.include({ loadedBytes: 2 ** 20, totalBytes: 2 ** 21 });
+    ended.abort();
+  });
 });

@@ -4,7 +4,7 @@ import type { LoadProgress, LoadWarning } from '../../../shared/info.ts';
 /** Where the bytes of one file are counted. */
 export interface FileProgress {
   setTotal(bytes: number | undefined): void;
-  /** Bytes that were handed on, and came from the store or from the network. */
+  /** Bytes that have come from the store or from the network. */
   add(bytes: number, from: 'store' | 'network'): void;
   /** The file is not there after all. */
   drop(): void;

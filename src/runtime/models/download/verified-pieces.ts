@@ -11,6 +11,7 @@ export interface VerifiedPiecesOptions {
   stored: AsyncIterable<Uint8Array> | undefined;
   /** Absent: nothing is saved. */
   writer: ChunkWriter | undefined;
+  /** Called as bytes are read from the disk or come from the network; of the last ones only once the whole was found right. */
   onPiece: (bytes: number, from: 'store' | 'network') => void;
   /** Called when all is stored and right, before the last piece is handed on. */
   onVerified: () => void;
@@ -37,14 +38,15 @@ export async function* verifiedPieces(options: VerifiedPiecesOptions): AsyncGene
     yield chunk;
   }
   let held: Uint8Array | undefined;
+  let lastBytes = 0;
   let afterHeld = (file.totalBytes ?? Infinity) - file.start;
   try {
     for await (const piece of file.start > 0 ? file.pieces : withCheckedHead(path, file.pieces)) {
+      // Counted as it comes, not when it is handed on: a transfer that stalls after its first piece has come that far.
+      if (piece.length < afterHeld) onPiece(piece.length, 'network');
+      else lastBytes += piece.length;
       const isTail: boolean = afterHeld < LAST_PIECE_BYTES;
-      if (held && !isTail) {
-        onPiece(held.length, 'network');
-        yield held;
-      }
+      if (held && !isTail) yield held;
       digest?.update(piece);
       await writer?.write(piece);
       held = held && isTail ? concat(held, piece) : piece;
@@ -58,10 +60,8 @@ export async function* verifiedPieces(options: VerifiedPiecesOptions): AsyncGene
   }
   await writer?.finish();
   onVerified();
-  if (held) {
-    onPiece(held.length, 'network');
-    yield held;
-  }
+  if (lastBytes > 0) onPiece(lastBytes, 'network');
+  if (held) yield held;
 }
 
 /** Passes the first bytes on only once there are enough of them to say what kind of file it is. */
