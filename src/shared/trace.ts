@@ -12,7 +12,7 @@ export interface StepTiming {
   gpuMs?: number;
   /** Time to choose the token, where it is a part of its own (CPU sampling). */
   sampleMs?: number;
-  /** From submit (or the end of compute) to the result in CPU memory. */
+  /** From submit to the result in CPU memory, less `gpuMs` where that is known: then it is waiting, also for steps in flight before it; else mostly computing. */
   readbackMs?: number;
 }
 

@@ -1,10 +1,11 @@
 import type { SchedulingPolicy } from '../../shared/info.ts';
 import { expect } from 'chai';
 import type { GenerateRequest } from '../../shared/generation.ts';
+import type { StepTiming } from '../../shared/trace.ts';
 import { itl } from '../metrics/itl.ts';
 import { prefillRate } from '../metrics/rates.ts';
 import { tpot } from '../metrics/tpot.ts';
-import { ttft, ttftParts } from '../metrics/ttft.ts';
+import { ttft, ttftParts, type TtftParts } from '../metrics/ttft.ts';
 import { byteTokenizer, bytesOf, encodeBytePrompt } from './testing/byte-tokenizer.ts';
 import { answer, nextEvent, rejection } from './testing/collect.ts';
 import { createFakeEngine } from './testing/fake-engine.ts';
@@ -104,15 +105,31 @@ describe('LocalEngine trace', () => {
     expect(ttftParts(second.end.trace)!.tokenizeMs, 'done while it waited').to.equal(0);
   });
 
-  it('trace: sampling and readback that a backend tells are not prefill', async () => {
-    const { engine, backend } = timedEngine();
+  /** Parts of a TTFT whose prefill chunks, 100 ms each, a backend times like this. */
+  async function partsWith(timing: Omit<StepTiming, 'totalMs'>, runAhead = 1): Promise<TtftParts> {
+    const { engine, backend } = timedEngine(runAhead);
     const step = backend.step.bind(backend);
     backend.step = async (rows) => {
       const result = await step(rows);
-      return { ...result, trace: { ...result.trace, timing: { totalMs: 100, sampleMs: 6, readbackMs: 4 } } };
+      const { totalMs } = result.trace.timing;
+      return { ...result, trace: { ...result.trace, timing: { ...timing, totalMs } } };
     };
-    const { trace } = (await answer(engine, REQUEST)).end;
-    expect(ttftParts(trace)).to.include({ prefillMs: 190, firstSampleMs: 10 });
+    return ttftParts((await answer(engine, REQUEST)).end.trace)!;
+  }
+
+  it('trace: sampling and readback that a backend tells are not prefill', async () => {
+    const parts = await partsWith({ sampleMs: 6, gpuMs: 90, readbackMs: 4 });
+    expect(parts).to.include({ prefillMs: 190, firstSampleMs: 10 });
+  });
+
+  it("trace: without the GPU's time the wait for the result is prefill, as computing is within it", async () => {
+    expect(await partsWith({ readbackMs: 99 })).to.include({ prefillMs: 200, firstSampleMs: 0 });
+    expect(await partsWith({ sampleMs: 6, readbackMs: 90 })).to.include({ prefillMs: 194, firstSampleMs: 6 });
+  });
+
+  it('trace: the wait for chunks in flight before the last one is prefill', async () => {
+    // Both chunks are given at once: of the 200 ms until the second is there, the first takes 100.
+    expect(await partsWith({ gpuMs: 95, readbackMs: 105 }, 3)).to.include({ prefillMs: 195, firstSampleMs: 5 });
   });
 
   it('trace: a call time in the future counts as now', async () => {

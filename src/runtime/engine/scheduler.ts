@@ -244,11 +244,13 @@ export class Scheduler {
   }
 
   #acceptStep({ entries, drafted }: Flight, { rows, trace }: StepResult, atMs: number): void {
-    this.#measure(entries, trace, atMs);
+    const ownMs = atMs - Math.max(trace.startedAtMs, this.#lastResultMs);
+    this.#measure(entries, trace, ownMs);
+    this.#lastResultMs = atMs;
     const sum = { drafted: 0, accepted: 0 };
     for (const [index, { sequence, row }] of entries.entries()) {
       try {
-        const verified = sequence.accept(row, rows[index], trace, atMs);
+        const verified = sequence.accept(row, rows[index], trace, { atMs, ownMs });
         if (verified) this.#settleDrafts(row, verified, drafted, sum);
       } catch (error) {
         this.cancel(sequence, 'failed', error);
@@ -279,14 +281,13 @@ export class Scheduler {
     sum.accepted += accepted;
   }
 
-  #measure(entries: readonly StepEntry[], { startedAtMs, timing }: StepTrace, atMs: number): void {
+  #measure(entries: readonly StepEntry[], { timing }: StepTrace, ownMs: number): void {
     const prefills = entries.filter(({ row }) => row.input !== 'previous' && row.sample !== 'each');
     this.#pace.observe({
       decodeRows: entries.length - prefills.length,
       prefillTokens: prefills.reduce((sum, { row }) => sum + row.input.length, 0),
-      ms: timing.gpuMs ?? atMs - Math.max(startedAtMs, this.#lastResultMs),
+      ms: timing.gpuMs ?? ownMs,
     });
-    this.#lastResultMs = atMs;
   }
 
   /**

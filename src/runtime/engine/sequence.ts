@@ -208,17 +208,23 @@ export class Sequence implements Ranked, DraftingSequence {
 
   /**
    * The result of a row, in the order the rows were given. Results after the end are discarded and not counted.
+   * @param time when it was there, and how long its step took on top of those before it, ms
    * @returns what came of the row's drafts, if it had any
    */
-  accept(row: StepRow, result: StepRowResult | undefined, step: StepTrace, atMs: number): Verified | undefined {
+  accept(
+    row: StepRow,
+    result: StepRowResult | undefined,
+    step: StepTrace,
+    { atMs, ownMs }: { atMs: number; ownMs: number },
+  ): Verified | undefined {
     // Of before a preemption: it is sampled again.
     if (this.hasEnded || row.sequence !== this.backendId) return undefined;
     if (row.sample === 'each' && row.input !== 'previous') return this.#acceptVerified(row.input, result, atMs);
     if (row.input !== 'previous') {
       const isFirst = this.#tokens.outputLength === 0;
       this.#tokens.prefilled(row.input.length);
-      if (isFirst) this.#record.prefillStep(step, atMs);
-      if (isFirst && row.sample) this.#record.prefilled(step, atMs);
+      if (isFirst) this.#record.prefillStep(ownMs);
+      if (isFirst && row.sample) this.#record.prefilled(step, atMs, ownMs);
     }
     if (row.sample) this.#acceptToken(result, atMs);
     return undefined;

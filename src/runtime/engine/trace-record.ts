@@ -13,7 +13,6 @@ export class TraceRecord {
   #resumedTokens = 0;
   #cached: Usage['cachedByTier'];
   #prefillMs: number | undefined;
-  #prefillEndedMs = -Infinity;
   #detokenizeMs: number | undefined;
   #seed: number | undefined;
   #preemptions = 0;
@@ -67,18 +66,20 @@ export class TraceRecord {
     this.#seed = seed;
   }
 
-  /** A prefill chunk's result was there at `atMs`. Chunks in flight together overlap; each counts from the end of the one before. */
-  prefillStep(step: StepTrace, atMs: number): void {
-    const ownMs = atMs - Math.max(step.startedAtMs, this.#prefillEndedMs);
+  /**
+   * A prefill chunk's result was there.
+   * @param ownMs since the chunk was given, or since the step before it ended if that is later: steps in flight together are not counted twice
+   */
+  prefillStep(ownMs: number): void {
     this.#prefillMs = (this.#prefillMs ?? 0) + Math.max(0, ownMs);
-    this.#prefillEndedMs = atMs;
   }
 
-  /** The last prefill chunk's result was there at `atMs`: its compute ended before its sampling and readback, where those are told. */
-  prefilled(step: StepTrace, atMs: number): void {
-    const { sampleMs = 0, readbackMs = 0 } = step.timing;
+  /** That of the last chunk, at `atMs`: its compute ended before its sampling and readback, as far as those can be told from it. */
+  prefilled({ timing: { sampleMs = 0, readbackMs = 0, gpuMs } }: StepTrace, atMs: number, ownMs: number): void {
+    // Both have waited for the steps in flight before it; and without the GPU's time, readback is mostly computing.
+    const afterMs = sampleMs + (gpuMs === undefined ? 0 : Math.min(readbackMs, Math.max(0, ownMs - gpuMs - sampleMs)));
     const earliestMs = this.#marks.cacheReadyMs ?? this.#marks.tokenizedMs ?? this.#marks.calledMs;
-    this.#marks.prefilledMs = Math.max(earliestMs, atMs - sampleMs - readbackMs);
+    this.#marks.prefilledMs = Math.max(earliestMs, atMs - afterMs);
   }
 
   token(atMs: number): void {

@@ -13,7 +13,7 @@ export interface TtftParts {
   cacheMs?: number;
   /** Computing the prompt, all chunks. */
   prefillMs?: number;
-  /** From the end of prefill compute until the first token's id was known: sampling, readback. */
+  /** From the end of prefill compute until the first token's id was known: sampling on the CPU, readback where it can be told from computing. */
   firstSampleMs?: number;
   /** From there until text reached the caller: decoding text, further tokens if the first gave no text, the way to the page. */
   deliveryMs?: number;

@@ -122,8 +122,9 @@ export class WebLlmRun {
       const reused = this.#filledBefore > 0 && contextTokens === this.#filledBefore + computed;
       this.#prompt = { promptTokens: contextTokens, cachedTokens: reused ? this.#filledBefore : 0 };
       const step = stepOf('prefill', nowMs, pipeline.getCurRoundPrefillTotalTime(), computed, contextTokens);
-      record.prefillStep(step, nowMs);
-      record.prefilled(step, nowMs);
+      const ownMs = step.timing.totalMs;
+      record.prefillStep(ownMs);
+      record.prefilled(step, nowMs, ownMs);
       onStep?.(step);
       return;
     }
