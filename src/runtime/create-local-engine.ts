@@ -1,4 +1,5 @@
 import { systemClock } from '../shared/clock.ts';
+import { wasPageHidden } from '../shared/page-hidden.ts';
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EngineName, LoadProgress, SchedulingPolicy } from '../shared/info.ts';
 import type { PrefixCacheOptions } from '../shared/prefix-cache.ts';
@@ -291,7 +292,7 @@ function assemble(
     ...prefixCacheParts(options),
     ...(speculator && { speculator }),
     scheduling: schedulingOf(options),
-    isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
+    isHidden: wasPageHidden,
     info: {
       ...choice,
       version,

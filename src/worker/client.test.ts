@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { isTokenglassError } from '../shared/errors.ts';
 import type { GenerateRequest, TokenEvent } from '../shared/generation.ts';
+import { hidePage } from '../shared/testing/hide-page.ts';
 import type { LoadProgress } from '../shared/info.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { createFakeEngine } from '../runtime/engine/testing/fake-engine.ts';
@@ -98,6 +99,19 @@ describe('connectEngine', () => {
     expect([beforeMs, calledMs, firstTokenMs!, firstDeliveredMs!, lastDeliveredMs!, afterMs]).to.satisfy(
       (marks: number[]) => marks.every((mark, index) => index === 0 || mark >= marks[index - 1]! - 0.2),
     );
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it('generate: a page that was hidden between two events and is seen again marks the request, and not the next one', async () => {
+    const { engine } = await connect('paced');
+    const hiddenOf = async (events: AsyncIterable<TokenEvent>): Promise<boolean | undefined> => {
+      const end = (await read(events)).at(-1)!;
+      return end.type === 'end' ? end.trace.hidden : undefined;
+    };
+    const first = engine.generate(REQUEST);
+    hidePage()();
+    expect(await hiddenOf(first)).to.equal(true);
+    expect(await hiddenOf(engine.generate(REQUEST))).to.equal(false);
     await engine[Symbol.asyncDispose]();
   });
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../shared/clock.ts';
 import type { TokenEvent } from '../shared/generation.ts';
+import { wasPageHidden } from '../shared/page-hidden.ts';
 import type { RequestTrace } from '../shared/trace.ts';
 
 /**
@@ -11,7 +12,7 @@ export class DeliveryStamps {
   readonly #clock: Clock;
   #firstDeliveredMs: number | undefined;
   #lastDeliveredMs: number | undefined;
-  #hidden = isHidden();
+  #hidden: boolean;
   #isOld: boolean;
 
   /** @param isResumed the first text, before any token, is of an earlier run */
@@ -19,11 +20,12 @@ export class DeliveryStamps {
     this.#clock = clock;
     this.calledMs = calledMs;
     this.#isOld = isResumed;
+    this.#hidden = wasPageHidden(calledMs);
   }
 
   /** To be called for each event when its message is handled, before the consumer sees it. */
   onEvent(event: TokenEvent): void {
-    this.#hidden ||= isHidden();
+    this.#look();
     if (event.type !== 'delta') return;
     this.#isOld &&= event.tokens.length === 0;
     if (this.#isOld) return;
@@ -33,11 +35,14 @@ export class DeliveryStamps {
   }
 
   stamp(trace: RequestTrace): RequestTrace {
+    this.#look();
     const marks = { ...trace.marks, calledMs: this.calledMs };
     if (this.#firstDeliveredMs !== undefined) marks.firstDeliveredMs = this.#firstDeliveredMs;
     if (this.#lastDeliveredMs !== undefined) marks.lastDeliveredMs = this.#lastDeliveredMs;
     return { ...trace, marks, hidden: trace.hidden || this.#hidden };
   }
-}
 
-const isHidden = (): boolean => typeof document !== 'undefined' && document.visibilityState === 'hidden';
+  #look(): void {
+    this.#hidden ||= wasPageHidden(this.calledMs);
+  }
+}

@@ -144,6 +144,12 @@ describe('LocalEngine trace', () => {
     expect((await answer(engine, REQUEST)).end.trace.hidden).to.equal(false);
   });
 
+  it('trace: asks whether the page was hidden since the call, not only when it looks', async () => {
+    const { engine } = createFakeEngine({ clock: { now: () => 1000 } }, { isHidden: (sinceMs) => sinceMs <= 990 });
+    expect((await answer(engine, { ...REQUEST, calledAtMs: 995 })).end.trace.hidden).to.equal(false);
+    expect((await answer(engine, { ...REQUEST, calledAtMs: 985 })).end.trace.hidden).to.equal(true);
+  });
+
   it('metrics: requests that are refused or aborted while queued are told of, with the marks they reached', async () => {
     const { engine, backend } = createFakeEngine({ completion: 'manual' }, { scheduling: { policy: 'latency' } });
     const refused = nextEvent(engine, 'request');

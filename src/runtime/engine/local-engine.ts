@@ -45,8 +45,8 @@ export interface LocalEngineParts {
   defaults?: SamplingDefaults;
   clock: Clock;
   info: EngineInfo;
-  /** True while the page is hidden; a worker does not know, its client adds it. @default never */
-  isHidden?: () => boolean;
+  /** True if the page is hidden, or was since that time; a worker does not know, its client adds it. @default never */
+  isHidden?: (sinceMs: number) => boolean;
   /** Makes grammars of answers; used where the backend takes masks. @default requests with a grammar are refused */
   compileGrammar?: CompileGrammar;
   /** An unsigned 32-bit integer for requests that sample and name no seed. @default from `crypto` */

@@ -6,7 +6,7 @@ import type { StepTrace, RequestMarks, RequestTrace } from '../../shared/trace.t
 export class TraceRecord {
   readonly requestId: string;
   readonly #clock: Clock;
-  readonly #isHidden: () => boolean;
+  readonly #isHidden: (sinceMs: number) => boolean;
   readonly #marks: RequestMarks;
   readonly #tokenTimesMs: number[] = [];
   #promptTokens = 0;
@@ -20,7 +20,7 @@ export class TraceRecord {
   #drafted = 0;
   #accepted = 0;
 
-  constructor(requestId: string, calledMs: number, clock: Clock, isHidden: () => boolean) {
+  constructor(requestId: string, calledMs: number, clock: Clock, isHidden: (sinceMs: number) => boolean) {
     this.requestId = requestId;
     this.#clock = clock;
     this.#isHidden = isHidden;
@@ -132,6 +132,6 @@ export class TraceRecord {
   }
 
   #look(): void {
-    this.#hidden ||= this.#isHidden();
+    this.#hidden ||= this.#isHidden(this.#marks.calledMs);
   }
 }

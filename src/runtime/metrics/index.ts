@@ -62,6 +62,7 @@ export {
   type TraceLogOptions,
   type TraceSource,
 } from './trace-log.ts';
+export { wasPageHidden } from '../../shared/page-hidden.ts';
 export { ttft, ttftParts, TTFT_PARTS, type TtftParts } from './ttft.ts';
 export { UserTimingWriter, type DevToolsTrackEntry, type UserTiming, type UserTimingOptions } from './user-timing.ts';
 export {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import type { StepTiming, StepTrace } from '../../shared/trace.ts';
+import { wasPageHidden } from '../../shared/page-hidden.ts';
+import { hidePage } from '../../shared/testing/hide-page.ts';
 import { stepWindow } from './step-window.ts';
 import { handMadeTrace } from './testing/hand-made-trace.ts';
 import { TraceLog, type TraceEvents, type TraceSource } from './trace-log.ts';
@@ -84,6 +86,18 @@ describe('TraceLog', () => {
       log.addStep(stepOf(at * 10, 10));
     }
     expect(log.steps.map(({ hidden }) => hidden)).to.deep.equal([false, true, true, true, false]);
+  });
+
+  it('TraceLog: a step during which the page was hidden and seen again is marked, and not the one after it', () => {
+    const log = new TraceLog({ isHidden: wasPageHidden });
+    const nowMs = performance.timeOrigin + performance.now();
+    log.addStep(stepOf(nowMs - 40, 10));
+    hidePage()();
+    log.addStep(stepOf(nowMs - 20, 10));
+    log.addStep(stepOf(nowMs + 1000, 10)); // the page was seen again since the end of the step before
+    expect(log.steps.map(({ hidden }) => hidden)).to.deep.equal([false, true, true]);
+    log.addStep(stepOf(nowMs + 1010, 10));
+    expect(log.latestStep?.hidden).to.equal(false);
   });
 
   it('TraceLog: gives the latest steps of a kind, oldest first', () => {

@@ -23,7 +23,7 @@ export interface TraceSource {
 export interface RecordedStep {
   step: StepTrace;
   window: StepWindow;
-  /** True if the page was hidden when it ended or when the step before it did: browsers slow hidden pages down. */
+  /** True if the page was hidden at any time since the step before it ended: browsers slow hidden pages down. */
   hidden: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface TraceLogOptions {
   steps?: number;
   /** Requests that are kept. @default 256 */
   requests?: number;
-  /** True while the page is hidden (`document.hidden`; the runtime knows no document). @default never */
-  isHidden?: () => boolean;
+  /** True if the page is hidden, or was since that time: `wasPageHidden`. @default never */
+  isHidden?: (sinceMs: number) => boolean;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface TraceLogOptions {
  *
  * @example
  * ```ts
- * const log = new TraceLog({ isHidden: () => document.hidden });
+ * const log = new TraceLog({ isHidden: wasPageHidden });
  * const detach = log.attach(engine.metrics);
  * const decodeSteps = log.latestSteps('decode', 64);
  * ```
@@ -50,7 +50,7 @@ export interface TraceLogOptions {
 export class TraceLog {
   readonly #steps: RingBuffer<RecordedStep>;
   readonly #requests: RingBuffer<RecordedRequest>;
-  readonly #isHidden: () => boolean;
+  readonly #isHidden: (sinceMs: number) => boolean;
   readonly #listeners = new Set<() => void>();
   #wasHidden = false;
 
@@ -58,6 +58,7 @@ export class TraceLog {
     this.#steps = new RingBuffer(steps);
     this.#requests = new RingBuffer(requests);
     this.#isHidden = isHidden;
+    isHidden(Infinity); // watching may begin with the first look
   }
 
   /** Records the events of `source` until the returned function is called; calling that twice is safe. */
@@ -72,10 +73,10 @@ export class TraceLog {
   }
 
   addStep(step: StepTrace): void {
-    const hiddenNow = this.#isHidden();
-    const previousEndMs = this.#steps.newest?.window.toMs;
-    this.#steps.push({ step, window: stepWindow(step, previousEndMs), hidden: hiddenNow || this.#wasHidden });
-    this.#wasHidden = hiddenNow;
+    const window = stepWindow(step, this.#steps.newest?.window.toMs);
+    const hidden = this.#isHidden(window.fromMs - window.gapMs);
+    this.#steps.push({ step, window, hidden: hidden || this.#wasHidden });
+    this.#wasHidden = this.#isHidden(Infinity);
     this.#changed();
   }
 

@@ -1,6 +1,7 @@
 import { systemClock } from '../../shared/clock.ts';
 import type { OutputToken } from '../../shared/generation.ts';
 import type { EngineInfo, ModelInfo } from '../../shared/info.ts';
+import { wasPageHidden } from '../../shared/page-hidden.ts';
 import { modelNumber } from '../../shared/model-number.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { EngineEvents } from '../../runtime/engine/engine.ts';
@@ -36,7 +37,7 @@ const deviceOf = (info: EngineInfo): StepDevice => (info.threads === undefined ?
  * What a dashboard shows, from the events of one engine and of a chat in this page. Everything is kept in bounded memory.
  */
 export class DashboardModel {
-  readonly log = new TraceLog({ isHidden: () => document.hidden });
+  readonly log = new TraceLog({ isHidden: wasPageHidden });
   readonly #deliveries = new DeliveryLog(systemClock);
   readonly #live = new LiveFiguresModel();
   readonly #tokens = new TokenHistory();

@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
+import { wasPageHidden } from '../../../shared/page-hidden.ts';
 import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
 import { partlyKnownModel } from '../../../shared/model-number.ts';
@@ -78,7 +79,7 @@ export async function createEndpointEngine(options: EndpointOptions): Promise<En
       },
       sending,
       clock,
-      isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
+      isHidden: wasPageHidden,
     }),
   );
 }

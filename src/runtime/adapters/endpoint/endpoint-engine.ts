@@ -28,7 +28,7 @@ export interface EndpointParts {
   limits: RequestLimits;
   sending: SendOptions;
   clock: Clock;
-  isHidden: () => boolean;
+  isHidden: (sinceMs: number) => boolean;
 }
 
 /** An engine whose tokens come from a server. Requests run at the same time; the server has its own queue. */

@@ -13,7 +13,7 @@ export class EndpointRun {
   readonly seed: number | undefined;
   readonly #queue: EventQueue<TokenEvent>;
   readonly #clock: Clock;
-  readonly #isHidden: () => boolean;
+  readonly #isHidden: (sinceMs: number) => boolean;
   readonly #reader = new ChunkReader();
   readonly #marks: RequestMarks;
   /** Arrivals of tokens that could be counted. */
@@ -27,7 +27,7 @@ export class EndpointRun {
     seed: number | undefined,
     queue: EventQueue<TokenEvent>,
     clock: Clock,
-    isHidden: () => boolean,
+    isHidden: (sinceMs: number) => boolean,
   ) {
     this.requestId = requestId;
     this.#marks = { calledMs };
@@ -35,7 +35,7 @@ export class EndpointRun {
     this.#queue = queue;
     this.#clock = clock;
     this.#isHidden = isHidden;
-    this.#hidden = isHidden();
+    this.#hidden = isHidden(calledMs);
   }
 
   /** The request is sent; the last attempt counts, so that waiting for a busy server is time in the queue. */
@@ -83,7 +83,7 @@ export class EndpointRun {
 
   #accept(news: ChunkNews): void {
     const nowMs = this.#clock.now();
-    this.#hidden ||= this.#isHidden();
+    this.#hidden ||= this.#isHidden(this.#marks.calledMs);
     if (!this.#hasStarted) {
       this.#hasStarted = true;
       const { promptTokens = 0, cachedTokens = 0 } = this.#reader.usage;

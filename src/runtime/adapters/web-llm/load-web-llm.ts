@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
+import { wasPageHidden } from '../../../shared/page-hidden.ts';
 import { abortError } from '../../../shared/errors.ts';
 import type { EngineInfo, LoadProgress } from '../../../shared/info.ts';
 import { MAX_TOP_LOGPROBS } from '../../backends/sampling/definition.ts';
@@ -83,7 +84,7 @@ export async function loadWebLlm(options: WebLlmOptions): Promise<WebLlmEngine> 
       grammar: true,
     },
     clock,
-    isHidden: () => (globalThis as { document?: { hidden: boolean } }).document?.hidden === true,
+    isHidden: wasPageHidden,
   });
 }
 

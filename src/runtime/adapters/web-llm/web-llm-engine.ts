@@ -38,7 +38,7 @@ export interface WebLlmParts {
   info: EngineInfo;
   limits: RequestLimits;
   clock: Clock;
-  isHidden: () => boolean;
+  isHidden: (sinceMs: number) => boolean;
   /** Called once, after the model was unloaded. */
   onClosed?: () => void;
 }
