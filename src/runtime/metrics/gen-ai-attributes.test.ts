@@ -80,4 +80,15 @@ describe('genAiSpanAttributes', () => {
       'device-lost',
     );
   });
+
+  it('genAiSpanAttributes: counts that a server does not tell are absent, and not 0', () => {
+    const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 3, unknown: ['promptTokens'] as const };
+    const untold = { ...request, trace: handMadeTrace([500, 520, 540], { usage }) };
+    expect(genAiSpanAttributes(untold)).to.not.have.property('gen_ai.usage.input_tokens');
+    expect(genAiSpanAttributes(untold)).to.have.property('gen_ai.usage.output_tokens', 3);
+    const counted = genAiMeasurements(untold).flatMap(({ unit, attributes }) =>
+      unit === '{token}' ? [attributes['gen_ai.token.type']] : [],
+    );
+    expect(counted).to.deep.equal(['output']);
+  });
 });

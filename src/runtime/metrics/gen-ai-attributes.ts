@@ -1,4 +1,4 @@
-import type { FinishReason, SamplingParams } from '../../shared/generation.ts';
+import type { FinishReason, SamplingParams, Usage } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import { e2e } from './e2e.ts';
@@ -52,8 +52,8 @@ export function genAiSpanAttributes(request: GenAiRequest): Attributes {
     'gen_ai.request.stop_sequences': stop && [...stop],
     'gen_ai.response.finish_reasons': finishReason && [finishReason],
     'gen_ai.response.time_to_first_chunk': ttftMs === undefined ? undefined : ttftMs / 1000,
-    'gen_ai.usage.input_tokens': usage.promptTokens,
-    'gen_ai.usage.output_tokens': usage.completionTokens,
+    'gen_ai.usage.input_tokens': known(usage, 'promptTokens'),
+    'gen_ai.usage.output_tokens': known(usage, 'completionTokens'),
     'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens > 0 ? usage.cachedTokens : undefined,
     'error.type': errorType,
     'tokenglass.engine': info.engine,
@@ -87,22 +87,31 @@ export function genAiMeasurements(request: GenAiRequest): GenAiMeasurement[] {
   });
   const seconds = (name: string, ms: number | undefined): GenAiMeasurement[] =>
     ms === undefined ? [] : [{ name, unit: 's', value: ms / 1000, attributes }];
-  const tokens = (type: 'input' | 'output', value: number): GenAiMeasurement => ({
-    name: 'gen_ai.client.token.usage',
-    unit: '{token}',
-    value,
-    attributes: { ...attributes, 'gen_ai.token.type': type },
-  });
+  const tokens = (type: 'input' | 'output', value: number | undefined): GenAiMeasurement[] =>
+    value === undefined
+      ? []
+      : [
+          {
+            name: 'gen_ai.client.token.usage',
+            unit: '{token}',
+            value,
+            attributes: { ...attributes, 'gen_ai.token.type': type },
+          },
+        ];
   const isSuccess = errorType === undefined;
   return [
     ...seconds('gen_ai.client.operation.duration', e2e(trace)),
     ...seconds('gen_ai.client.operation.time_to_first_chunk', ttft(trace)),
     ...(isSuccess ? seconds('gen_ai.server.time_to_first_token', ttft(trace)) : []),
     ...(isSuccess ? seconds('gen_ai.server.time_per_output_token', tpot(trace)) : []),
-    tokens('input', trace.usage.promptTokens),
-    tokens('output', trace.usage.completionTokens),
+    ...tokens('input', known(trace.usage, 'promptTokens')),
+    ...tokens('output', known(trace.usage, 'completionTokens')),
   ];
 }
+
+/** A count that its engine knows: a server may not tell it. */
+const known = (usage: Usage, name: NonNullable<Usage['unknown']>[number]): number | undefined =>
+  usage.unknown?.includes(name) ? undefined : usage[name];
 
 function withoutAbsent(values: Record<string, AttributeValue | undefined>): Attributes {
   const attributes: Attributes = {};
