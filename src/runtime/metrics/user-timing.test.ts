@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { StepTrace } from '../../shared/trace.ts';
-import { EPOCH_MS, filledLog, stepAt } from './testing/hand-made-timeline.ts';
+import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
+import { EPOCH_MS, filledLog, requestAt, stepAt } from './testing/hand-made-timeline.ts';
 import { UserTimingWriter, type DevToolsTrackEntry } from './user-timing.ts';
 
 describe('UserTimingWriter', () => {
@@ -36,6 +36,21 @@ describe('UserTimingWriter', () => {
     ]);
     for (const { detail } of performance.entries)
       expect(detail.devtools).to.include({ dataType: 'track-entry', trackGroup: 'Tokenglass' });
+  });
+
+  it('UserTimingWriter: says how many tokens a step made, and no counts that a server does not tell', () => {
+    const performance = new Timing();
+    const writer = new UserTimingWriter({ performance });
+    writer.step({ ...stepAt(0, 9), drafted: 4, accepted: 2 });
+    const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 4, unknown: ['promptTokens', 'cachedTokens'] };
+    writer.request('completed', { ...requestAt(10, [20], 'a'), usage } as RequestTrace);
+    const [step, request] = performance.entries.map(({ detail }) => detail.devtools);
+    expect(step!.tooltipText).to.equal('3 tokens: 9.00 ms');
+    expect(step!.properties).to.deep.include(['Drafts', '4, 2 accepted']);
+    expect(request!.properties).to.deep.include.members([
+      ['Prompt', 'unknown'],
+      ['Output', '4 tokens'],
+    ]);
   });
 
   it('UserTimingWriter: steps in flight together do not overlap on the track', () => {

@@ -74,12 +74,15 @@ export class UserTimingWriter {
   step(step: StepTrace): void {
     const { fromMs, toMs, ownMs } = stepWindow(step, this.#previousEndMs);
     this.#previousEndMs = toMs;
-    const { kind, batch, tokens, contextTokens, timing, dispatches } = step;
+    const { kind, batch, tokens, contextTokens, timing, dispatches, drafted, accepted = 0 } = step;
     const isPrefill = kind === 'prefill';
+    const made = batch + accepted;
     this.#measure(isPrefill ? NAMES.prefill : NAMES.token, fromMs, toMs, {
       track: isPrefill ? TRACKS.prefill : TRACKS.tokens,
       color: isPrefill ? 'secondary' : 'primary',
-      tooltipText: isPrefill ? `Prefill of ${tokens} tokens: ${ms(ownMs)}` : `Token: ${ms(ownMs)}`,
+      tooltipText: isPrefill
+        ? `Prefill of ${tokens} tokens: ${ms(ownMs)}`
+        : `${made === 1 ? 'Token' : `${made} tokens`}: ${ms(ownMs)}`,
       properties: [
         ['Batch', String(batch)],
         ['Context', `${contextTokens} tokens`],
@@ -87,6 +90,7 @@ export class UserTimingWriter {
           part.replace(/Ms$/, ''),
           ms(value),
         ]),
+        ...(drafted === undefined ? [] : [['Drafts', `${drafted}, ${accepted} accepted`] satisfies [string, string]]),
         ...(dispatches === undefined ? [] : [['Dispatches', String(dispatches)] satisfies [string, string]]),
       ],
     });
@@ -97,10 +101,13 @@ export class UserTimingWriter {
     const endMs = marks.lastDeliveredMs ?? marks.lastTokenMs;
     if (endMs === undefined) return;
     const ttftMs = ttft(trace);
+    // A server may not tell them.
+    const isKnown = (count: NonNullable<typeof usage.unknown>[number]): boolean => !usage.unknown?.includes(count);
+    const cached = isKnown('cachedTokens') ? `, ${usage.cachedTokens} cached` : '';
     const properties: [string, string][] = [
       ['Outcome', outcome],
-      ['Prompt', `${usage.promptTokens} tokens, ${usage.cachedTokens} cached`],
-      ['Output', `${usage.completionTokens} tokens`],
+      ['Prompt', isKnown('promptTokens') ? `${usage.promptTokens} tokens${cached}` : 'unknown'],
+      ['Output', isKnown('completionTokens') ? `${usage.completionTokens} tokens` : 'unknown'],
       ...(ttftMs === undefined ? [] : [['TTFT', ms(ttftMs)] satisfies [string, string]]),
     ];
     this.#measure(NAMES.request, marks.calledMs, endMs, {
