@@ -90,7 +90,7 @@ describe('traces in DevTools', () => {
     const names = new Map(
       traceEvents.filter(({ name }) => name === 'thread_name').map(({ tid, args }) => [tid, args.name]),
     );
-    assert.deepEqual([...names.values()], ['Requests', 'Steps', 'Step parts (CPU)', 'Delivery to the page']);
+    assert.deepEqual([...names.values()], ['Requests', 'Tokens', 'Steps', 'Step parts (CPU)', 'Delivery to the page']);
     for (const [tid, name] of names) {
       const { name: shown, entries } = process.threads.get(tid);
       const spans = traceEvents.filter((event) => event.ph === 'X' && event.tid === tid);

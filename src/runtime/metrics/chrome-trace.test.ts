@@ -28,7 +28,7 @@ describe('chromeTrace', () => {
     const names = traceEvents.flatMap((event) =>
       event.ph === 'M' && event.name === 'thread_name' ? [event.args['name']] : [],
     );
-    expect(names).to.deep.equal(['Requests', 'Steps', 'Step parts (CPU)', 'GPU', 'Delivery to the page']);
+    expect(names).to.deep.equal(['Requests', 'Tokens', 'Steps', 'Step parts (CPU)', 'GPU', 'Delivery to the page']);
     const spans = spansOf(traceEvents);
     const on = (cat: string) => spans.filter((span) => span.cat === cat);
     expect(on('request')).to.have.length(1);
@@ -37,7 +37,7 @@ describe('chromeTrace', () => {
     expect(on('decode').map(({ ts }) => ts)).to.deep.equal([26_000, 36_000, 46_000]);
     expect(on('token').map(({ name }) => name)).to.deep.equal(['token 2', 'token 3', 'token 4']);
     expect(on('delivery')).to.have.length(1);
-    expect(new Set(spans.map((span) => span.tid)).size).to.equal(5);
+    expect(new Set(spans.map((span) => span.tid)).size).to.equal(6);
     expect(traceEvents.filter(({ ph }) => ph === 'C')).to.have.length(6);
   });
 
@@ -62,12 +62,63 @@ describe('chromeTrace', () => {
     expect(trace.otherData['startedAt']).to.equal(new Date(EPOCH_MS).toISOString());
   });
 
+  it('chromeTrace: a page that stalls while the first text is on its way takes nothing from the tokens', () => {
+    const trace = requestAt(0, [25, 35, 45, 55], 'a');
+    trace.marks.firstDeliveredMs = trace.marks.lastDeliveredMs = EPOCH_MS + 525;
+    const deliveries = [25, 35, 45, 55].map((atMs) => ({
+      requestId: 'a',
+      tokenMs: EPOCH_MS + atMs,
+      deliveredMs: EPOCH_MS + 525,
+      tokens: 1,
+    }));
+    const { traceEvents } = chromeTrace({ requests: [{ outcome: 'completed', trace }], deliveries });
+    const spans = spansOf(traceEvents);
+    const tokens = spans.filter(({ cat }) => cat === 'token');
+    expect(tokens.map(({ ts, dur }) => [ts, dur])).to.deep.equal([
+      [25_000, 10_000],
+      [35_000, 10_000],
+      [45_000, 10_000],
+    ]);
+    const waits = spans.filter(({ cat }) => cat === 'delivery').map(({ args }) => args!['waitedMs']);
+    expect(waits).to.deep.equal([500, 490, 480, 470]);
+    expectNested(spans);
+  });
+
+  it('chromeTrace: tells the drafts of a step, and counts its time by token', () => {
+    const log = filledLog();
+    log.addStep({ ...stepAt(56, 9), drafted: 3, accepted: 2 });
+    const { traceEvents } = chromeTrace({ steps: log.steps });
+    expect(spansOf(traceEvents).findLast(({ cat }) => cat === 'decode')!.args).to.include({ drafted: 3, accepted: 2 });
+    const counted = traceEvents.flatMap((event) =>
+      event.ph === 'C' && event.name === 'ms per token' ? [event.args['ms']!] : [],
+    );
+    // 9 ms and the gap of 1 ms before it, for three tokens.
+    expect(counted.at(-1)).to.be.closeTo(10 / 3, 1e-3);
+  });
+
+  it('chromeTrace: keeps to the Trace Event Format', () => {
+    const { steps, requests } = filledLog();
+    const deliveries = [{ requestId: 'a', tokenMs: EPOCH_MS + 25, deliveredMs: EPOCH_MS + 26, tokens: 1 }];
+    const { traceEvents } = chromeTrace({ steps, requests, deliveries });
+    const named = new Set(
+      traceEvents.flatMap((event) => (event.ph === 'M' && event.name === 'thread_name' ? [event.tid] : [])),
+    );
+    for (const event of traceEvents) {
+      expect(event.pid, event.name).to.equal(1);
+      if (event.ph === 'M') continue;
+      expect(Number.isFinite(event.ts) && event.ts >= 0, `${event.name} at ${event.ts}`).to.equal(true);
+      if (event.ph === 'C') expect(Object.values(event.args).every(Number.isFinite), event.name).to.equal(true);
+      // Nothing is on a track without a name, which viewers call "Thread 100".
+      else expect(named.has(event.tid), `${event.name} on ${event.tid}`).to.equal(true);
+    }
+  });
+
   it('chromeTrace: names no track that is empty', () => {
     const { requests } = filledLog();
     const named = chromeTrace({ requests }).traceEvents.flatMap((event) =>
       event.ph === 'M' && event.name === 'thread_name' ? [event.args['name']] : [],
     );
-    expect(named).to.deep.equal(['Requests']);
+    expect(named).to.deep.equal(['Requests', 'Tokens']);
   });
 
   it('chromeTrace: of nothing is a valid trace of nothing', () => {

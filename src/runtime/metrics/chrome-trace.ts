@@ -1,5 +1,5 @@
 import { ttftParts, TTFT_PARTS } from './ttft.ts';
-import type { Delivery } from './delivery.ts';
+import { deliveryMs, type Delivery } from './delivery.ts';
 import { partsInWindow, TIMED_PARTS } from './parts-in-window.ts';
 import type { RecordedRequest, RecordedStep } from './trace-log.ts';
 
@@ -47,12 +47,15 @@ export interface TraceContent {
 }
 
 const PID = 1;
-/** Tracks, in the order in which they are shown; requests that overlap take further ones from {@link REQUESTS} on. */
+/** Tracks; requests that overlap take further pairs of them, for themselves and for their tokens, from {@link REQUESTS} on. */
 const STEPS = 1;
 const PARTS = 2;
 const GPU = 3;
 const DELIVERY = 4;
 const REQUESTS = 100;
+const requestTrack = (lane: number): number => REQUESTS + 2 * lane;
+/** Apart, as tokens go on while the first text is on its way: a page that stalls must not look like a slow token. */
+const tokenTrack = (lane: number): number => requestTrack(lane) + 1;
 
 /**
  * Requests, prefill chunks, decode steps with their parts, GPU work and deliveries as a trace that Perfetto and chrome://tracing open. The
@@ -74,8 +77,11 @@ export function chromeTrace({ requests = [], steps = [], deliveries = [], about 
   const writer = new TraceWriter(Number.isFinite(originMs) ? originMs : 0);
   const lanes = writeRequests(writer, requests);
   for (const recorded of steps) writeStep(writer, recorded);
-  for (const { tokenMs, deliveredMs, requestId, tokens } of withoutOverlap(deliveries))
-    writer.span(DELIVERY, 'delivery', 'delivery', tokenMs, deliveredMs, { requestId, tokens });
+  for (const { shown, delivery } of withoutOverlap(deliveries)) {
+    const { requestId, tokens } = delivery;
+    const args = { requestId, tokens, waitedMs: deliveryMs(delivery) };
+    writer.span(DELIVERY, 'delivery', 'delivery', shown.fromMs, shown.toMs, args);
+  }
   return {
     traceEvents: [...names(lanes, writer.tracks), ...writer.events],
     displayTimeUnit: 'ms',
@@ -128,7 +134,7 @@ function writeRequests(writer: TraceWriter, requests: readonly RecordedRequest[]
     let lane = freeAtMs.findIndex((freeMs) => freeMs <= marks.calledMs);
     if (lane < 0) lane = freeAtMs.length;
     freeAtMs[lane] = endMs;
-    const tid = REQUESTS + lane;
+    const tid = requestTrack(lane);
     writer.span(tid, 'request', `request ${requestId}`, marks.calledMs, endMs, { outcome, ...usage, hidden });
     const parts = ttftParts(trace);
     let sinceMs = marks.calledMs;
@@ -138,23 +144,24 @@ function writeRequests(writer: TraceWriter, requests: readonly RecordedRequest[]
       writer.span(tid, 'ttft', part.replace(/Ms$/, ''), sinceMs, sinceMs + ms);
       sinceMs += ms;
     }
-    // Tokens after the first: the time each took. The first is the end of the TTFT.
+    // Tokens after the first: the time each took. The first is the end of prefill.
     for (const [index, atMs] of tokenTimesMs.entries()) {
       const previousMs = tokenTimesMs[index - 1];
       if (previousMs === undefined) writer.instant(tid, 'token', 'first token', atMs);
-      else writer.span(tid, 'token', `token ${index + 1}`, Math.max(previousMs, sinceMs), Math.max(atMs, sinceMs));
+      else writer.span(tokenTrack(lane), 'token', `token ${index + 1}`, previousMs, atMs);
     }
   }
   return freeAtMs.length;
 }
 
 function writeStep(writer: TraceWriter, { step, window, hidden }: RecordedStep): void {
-  const { kind, batch, tokens, contextTokens, bytes, flop, dispatches } = step;
+  const { kind, batch, tokens, contextTokens, bytes, flop, dispatches, drafted, accepted = 0 } = step;
   const { fromMs, toMs } = window;
   const args = {
     batch,
     tokens,
     contextTokens,
+    ...(drafted !== undefined && { drafted, accepted }),
     ...(bytes && { bytes }),
     ...(flop !== undefined && { flop }),
     ...(dispatches !== undefined && { dispatches }),
@@ -162,7 +169,8 @@ function writeStep(writer: TraceWriter, { step, window, hidden }: RecordedStep):
   };
   writer.span(STEPS, kind, kind === 'prefill' ? `prefill ${tokens}` : 'decode', fromMs, toMs, args);
   if (kind === 'decode') {
-    writer.counter('ms per token', toMs, window.ownMs + window.gapMs, 'ms');
+    // Of each sequence: drafts that are right make several tokens of a step.
+    writer.counter('ms per token', toMs, ((window.ownMs + window.gapMs) * batch) / (batch + accepted), 'ms');
     writer.counter('context', toMs, contextTokens, 'tokens');
   }
   const { parts } = partsInWindow({ step, window });
@@ -176,22 +184,27 @@ function writeStep(writer: TraceWriter, { step, window, hidden }: RecordedStep):
 }
 
 /** Deliveries that wait together end together; on one track each begins where the one before ended. */
-function withoutOverlap(deliveries: readonly Delivery[]): Delivery[] {
+function withoutOverlap(
+  deliveries: readonly Delivery[],
+): { delivery: Delivery; shown: { fromMs: number; toMs: number } }[] {
   let freeAtMs = -Infinity;
   return deliveries.map((delivery) => {
-    const tokenMs = Math.min(Math.max(delivery.tokenMs, freeAtMs), Math.max(delivery.deliveredMs, freeAtMs));
-    const deliveredMs = Math.max(delivery.deliveredMs, tokenMs);
-    freeAtMs = deliveredMs;
-    return { ...delivery, tokenMs, deliveredMs };
+    const fromMs = Math.min(Math.max(delivery.tokenMs, freeAtMs), Math.max(delivery.deliveredMs, freeAtMs));
+    const toMs = Math.max(delivery.deliveredMs, fromMs);
+    freeAtMs = toMs;
+    return { delivery, shown: { fromMs, toMs } };
   });
 }
 
 function names(requestLanes: number, used: ReadonlySet<number>): ChromeTraceEvent[] {
   const tracks: [tid: number, name: string][] = [
-    ...Array.from({ length: requestLanes }, (_, lane): [number, string] => [
-      REQUESTS + lane,
-      lane === 0 ? 'Requests' : `Requests (${lane + 1})`,
-    ]),
+    ...Array.from({ length: requestLanes }, (_, lane) => {
+      const number = lane === 0 ? '' : ` (${lane + 1})`;
+      return [
+        [requestTrack(lane), `Requests${number}`],
+        [tokenTrack(lane), `Tokens${number}`],
+      ] satisfies [number, string][];
+    }).flat(),
     [STEPS, 'Steps'],
     [PARTS, 'Step parts (CPU)'],
     [GPU, 'GPU'],
