@@ -180,7 +180,8 @@ export class WebGpuBackend implements Backend {
     const encodedAtMs = this.#clock.now();
     gpu.device.queue.submit([commands]);
     const submittedAtMs = this.#clock.now();
-    const cost = costs.of(contexts, shape.samples, rows.length === 1);
+    const lengths = checked.map(({ sequence }) => sequence.length);
+    const cost = costs.of(contexts, shape.samples, lengths);
     const trace: StepTrace = {
       kind: rows.every((row) => !row.isPrompt) ? 'decode' : 'prefill',
       startedAtMs,

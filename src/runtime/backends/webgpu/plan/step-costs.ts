@@ -43,17 +43,16 @@ export class StepCosts {
   /**
    * @param contexts of each row: tokens it attends to, itself included
    * @param samples rows of logits
-   * @param sharedContext rows are of one sequence, so that its KV is read once
+   * @param lengths of each sequence, with the tokens of the step: its KV is read once for all of its rows
    */
-  of(contexts: readonly number[], samples: number, sharedContext: boolean): StepCost {
+  of(contexts: readonly number[], samples: number, lengths: readonly number[]): StepCost {
     const { layers, heads, headDim } = this.#config;
     const rows = contexts.length;
     let attended = 0;
-    let kvTokens = 0;
     for (const context of contexts) {
       for (const { window } of layers) attended += Math.min(context, window ?? context);
-      kvTokens = sharedContext ? Math.max(kvTokens, context) : kvTokens + context;
     }
+    const kvTokens = lengths.reduce((sum, length) => sum + length, 0);
     const windowShare = rows === 0 ? 1 : attended / layers.length / contexts.reduce((sum, c) => sum + c, 0);
     return {
       bytes: {
