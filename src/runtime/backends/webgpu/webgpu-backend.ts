@@ -208,10 +208,11 @@ export class WebGpuBackend implements Backend {
       throw await this.#whyUnread(error);
     }
     const now = this.#clock.now();
-    const gpuMs = timer && StepTimer.milliseconds(result, bytes - TIMER_BYTES);
+    const totalMs = now - step.trace.startedAtMs;
+    const gpuMs = timer && StepTimer.milliseconds(result, bytes - TIMER_BYTES, totalMs);
     const timing: StepTiming = {
       ...step.trace.timing,
-      totalMs: now - step.trace.startedAtMs,
+      totalMs,
       readbackMs: Math.max(0, now - step.submittedAtMs - (gpuMs ?? 0)),
       ...(gpuMs !== undefined && { gpuMs }),
     };
