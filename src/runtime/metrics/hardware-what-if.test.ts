@@ -81,6 +81,18 @@ describe('decodeOn', () => {
     );
   });
 
+  it('decodeOn: nor for a batch so large that arithmetic may decide', () => {
+    const many = decodeOn(EXAMPLE_MODELS.llama3_8b, on('apple-m4-max', { precision: 'q4_0', batch: 64 }));
+    expect(many).to.not.have.any.keys('stepMs', 'boundBy', 'tokensPerSecond');
+    const few = decodeOn(EXAMPLE_MODELS.llama3_8b, on('apple-m4-max', { precision: 'q4_0', batch: 4 }));
+    expect(few).to.include({ boundBy: 'memory' });
+    // Where the rate is known, memory still decides there.
+    for (const device of DEVICES.filter(({ tflops }) => tflops.f32 !== undefined))
+      expect(decodeOn(EXAMPLE_MODELS.llama3_8b, { device, precision: 'int4', batch: 6 }).boundBy, device.id).to.equal(
+        'memory',
+      );
+  });
+
   it('decodeOn: refuses what makes no sense', () => {
     for (const bad of [{ cards: 0 }, { batch: 0 }, { efficiency: 0 }, { efficiency: 1.1 }])
       expect(() => decodeOn(EXAMPLE_MODELS.llama3_8b, on('h100', bad))).to.throw(RangeError);

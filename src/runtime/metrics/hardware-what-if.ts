@@ -88,15 +88,13 @@ function stepOn(
   const linkMs = device.linkGBps === undefined ? 0 : linkTimeMs(device.linkGBps, cards, tokens * model.hiddenSize * 2);
   const communicationMs = cards > 1 ? messages * (allReduceUs / 1000 + linkMs) : 0;
   const stepMs =
-    under.floorMs === undefined || isBlind(under, tokens / batch)
-      ? undefined
-      : under.floorMs / efficiency + communicationMs;
+    under.floorMs === undefined || isBlind(under, tokens) ? undefined : under.floorMs / efficiency + communicationMs;
   return {
     ...(stepMs !== undefined && { stepMs, tokensPerSecond: (tokens * 1000) / stepMs }),
     memoryMs: under.memoryMs!,
     ...(under.computeMs !== undefined && { computeMs: under.computeMs }),
     communicationMs,
-    ...(under.boundBy !== undefined && !isBlind(under, tokens / batch) && { boundBy: under.boundBy }),
+    ...(under.boundBy !== undefined && !isBlind(under, tokens) && { boundBy: under.boundBy }),
     weightBytes,
     bytes,
     flop,
@@ -104,9 +102,12 @@ function stepOn(
   };
 }
 
-/** Without a rate of arithmetic the floor is known only where memory decides for sure: a decode of a few sequences. */
-const isBlind = ({ computeMs }: Roofline, tokensPerSequence: number): boolean =>
-  computeMs === undefined && tokensPerSequence > 1;
+/**
+ * Without a rate of arithmetic the floor is known only where memory decides for sure: a decode of a few sequences. At 4 bits a token asks for up to
+ * 3.9 FLOP a byte, and all devices with a known rate have 26 or more to give.
+ */
+const isBlind = ({ computeMs }: Roofline, tokens: number): boolean => computeMs === undefined && tokens > SURELY_MEMORY;
+const SURELY_MEMORY = 6;
 
 function floorOn(device: DeviceSpec, precision: PrecisionId, cards: number, bytes: number, flop: number): Roofline {
   const { arithmetic } = findPrecision(precision);
