@@ -27,7 +27,7 @@ export class RingBuffer<Item> {
 
   /** By age, 0 the oldest that is kept; nothing outside. */
   at(index: number): Item | undefined {
-    return index < 0 ? undefined : this.#items[(this.#oldest + index) % this.#capacity];
+    return index < 0 || index >= this.#items.length ? undefined : this.#items[(this.#oldest + index) % this.#capacity];
   }
 
   push(item: Item): void {

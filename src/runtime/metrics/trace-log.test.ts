@@ -63,6 +63,19 @@ describe('TraceLog', () => {
     expect(log.stepCount).to.equal(1);
   });
 
+  it('TraceLog: the time in which it was detached is no gap of the next step', () => {
+    const source = new Source();
+    const log = new TraceLog();
+    const detach = log.attach(source);
+    source.step(stepOf(0, 5));
+    detach();
+    source.step(stepOf(5, 5));
+    log.attach(source);
+    source.step(stepOf(10_000, 5));
+    source.step(stepOf(10_006, 5));
+    expect(log.steps.map(({ window }) => window.gapMs)).to.deep.equal([0, 0, 1]);
+  });
+
   it('TraceLog: keeps the latest, counts the rest, and clears', () => {
     const log = new TraceLog({ steps: 3, requests: 1 });
     for (let i = 0; i < 5; i++) log.addStep(stepOf(i * 10, 10));

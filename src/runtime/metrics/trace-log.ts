@@ -53,6 +53,8 @@ export class TraceLog {
   readonly #isHidden: (sinceMs: number) => boolean;
   readonly #listeners = new Set<() => void>();
   #wasHidden = false;
+  /** Steps before were not recorded, so that nothing is known of the time since the newest one. */
+  #hasMissed = false;
 
   constructor({ steps = 4096, requests = 256, isHidden = () => false }: TraceLogOptions = {}) {
     this.#steps = new RingBuffer(steps);
@@ -63,6 +65,7 @@ export class TraceLog {
 
   /** Records the events of `source` until the returned function is called; calling that twice is safe. */
   attach(source: TraceSource): () => void {
+    this.#hasMissed = true;
     const offs = [
       source.on('step', (step) => this.addStep(step)),
       source.on('request', (request) => this.addRequest(request)),
@@ -73,7 +76,8 @@ export class TraceLog {
   }
 
   addStep(step: StepTrace): void {
-    const window = stepWindow(step, this.#steps.newest?.window.toMs);
+    const window = stepWindow(step, this.#hasMissed ? undefined : this.#steps.newest?.window.toMs);
+    this.#hasMissed = false;
     const hidden = this.#isHidden(window.fromMs - window.gapMs);
     this.#steps.push({ step, window, hidden: hidden || this.#wasHidden });
     this.#wasHidden = this.#isHidden(Infinity);
