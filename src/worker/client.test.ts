@@ -126,6 +126,19 @@ describe('connectEngine', () => {
     await engine[Symbol.asyncDispose]();
   });
 
+  it('metrics: a function given twice is two subscriptions, each ended by its own', async () => {
+    const { engine } = await connect('fake');
+    let heard = 0;
+    const listener = (): void => void (heard += 1);
+    const stop = engine.metrics.on('request', listener);
+    engine.metrics.on('request', listener);
+    await read(engine.generate(REQUEST));
+    stop();
+    await read(engine.generate(REQUEST));
+    expect(heard).to.equal(3);
+    await engine[Symbol.asyncDispose]();
+  });
+
   it('worker: terminating it rejects the stream, a call and later requests with worker-dead', async () => {
     const { engine, worker } = await connect('stalls');
     const stream = caught(read(engine.generate(REQUEST)));

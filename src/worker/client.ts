@@ -33,7 +33,6 @@ interface Pending {
   stamps: DeliveryStamps;
   /** Takes the listener off the caller's signal, which may outlive the request. */
   release: () => void;
-  requestId?: string;
 }
 
 /** Loads an engine behind `endpoint` (a worker, or a port in a test) and resolves to an {@link Engine} on this side. */
@@ -218,11 +217,15 @@ class WorkerEngine implements Engine {
   }
 
   #subscribe<Name extends keyof EngineEvents>(name: Name, listener: (event: EngineEvents[Name]) => void): () => void {
+    // A wrapper of its own, so that the same function given twice is two subscriptions.
+    const subscription = (event: EngineEvents[Name]): void => listener(event);
     const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners.add(listener));
+    this.#listeners.set(name, listeners.add(subscription));
     if (listeners.size === 1) this.#sendSubscriptions();
     return () => {
-      if (listeners.delete(listener) && listeners.size === 0) this.#sendSubscriptions();
+      if (!listeners.delete(subscription) || listeners.size > 0) return;
+      if (name === 'request') this.#stamps.clear(); // the events that would take them out do not come any more
+      this.#sendSubscriptions();
     };
   }
 
