@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { systemClock } from '../shared/clock.ts';
 import { isTokenglassError } from '../shared/errors.ts';
 import type { GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import { hidePage } from '../shared/testing/hide-page.ts';
 import type { LoadProgress } from '../shared/info.ts';
+import { DeliveryLog, itl, pageStalls, percentile } from '../runtime/metrics/index.ts';
 import type { Engine } from '../runtime/engine/engine.ts';
 import { createFakeEngine } from '../runtime/engine/testing/fake-engine.ts';
 import { connectEngine, type ConnectOptions } from './client.ts';
@@ -112,6 +114,28 @@ describe('connectEngine', () => {
     hidePage()();
     expect(await hiddenOf(first)).to.equal(true);
     expect(await hiddenOf(engine.generate(REQUEST))).to.equal(false);
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it('generate: a page that is busy for 500 ms shows in the delivery of its tokens, not in their ITL', async () => {
+    const { engine } = await connect('paced');
+    const log = new DeliveryLog(systemClock);
+    let end: Extract<TokenEvent, { type: 'end' }> | undefined;
+    let isFirst = true;
+    for await (const event of engine.generate({ ...REQUEST, maxTokens: 200 })) {
+      if (event.type === 'end') end = event;
+      if (event.type !== 'delta') continue;
+      log.delta('r', event.tokens);
+      if (!isFirst) continue;
+      isFirst = false;
+      const untilMs = systemClock.now() + 500;
+      while (systemClock.now() < untilMs);
+    }
+    const stalls = pageStalls(log.deliveries, 250);
+    expect(stalls).to.have.length(1);
+    expect(stalls[0]!.waitedMs).to.be.within(400, 1000);
+    expect(stalls[0]!.tokens, 'the engine went on').to.be.above(20);
+    expect(percentile(itl(end!.trace), 99)).to.be.below(250);
     await engine[Symbol.asyncDispose]();
   });
 
