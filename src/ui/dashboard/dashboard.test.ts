@@ -13,7 +13,7 @@ import { DashboardModel } from './dashboard-model.ts';
 import { TgDashboard } from './dashboard.ts';
 
 const PROBE: DeviceProbe = {
-  schema: 'tokenglass.probe/1',
+  schema: 'tokenglass.probe/2',
   device: 'cpu',
   threads: 2,
   measuredAtMs: 0,

@@ -51,6 +51,18 @@ describe('probeCpu', () => {
     expect(probe.readBytesPerSecond!.value).to.be.above(0);
   });
 
+  it('probeCpu: reads more than caches hold, and no more of a small device than it can spare', async () => {
+    const bufferMiB = async (deviceMemory: number | undefined): Promise<number> => {
+      Object.defineProperty(navigator, 'deviceMemory', { value: deviceMemory, configurable: true });
+      try {
+        return (await probeCpu({ inline: true, targetMs: 5, repeats: 1 })).bufferBytes / 2 ** 20;
+      } finally {
+        Reflect.deleteProperty(navigator, 'deviceMemory');
+      }
+    };
+    expect([await bufferMiB(2), await bufferMiB(undefined), await bufferMiB(8)]).to.deep.equal([64, 128, 256]);
+  });
+
   it('probeCpu: gives no number by a clock that is too coarse, and says so', async () => {
     let calls = 0;
     const clock = { now: () => Math.floor(calls++ / 1000) * 100 };

@@ -1,13 +1,16 @@
 import { systemClock, type Clock } from '../../../shared/clock.ts';
 import { cpuKernels, FLOP_PER_ROUND } from './cpu-kernels.ts';
-import { measurementOf, type DeviceProbe, type Measurement } from './device-probe.ts';
+import { measurementOf, PROBE_SCHEMA, type DeviceProbe, type Measurement } from './device-probe.ts';
 import { timerResolutionMs, tooCoarse } from './timer.ts';
 
 export interface CpuProbeOptions {
   /** Threads that compute at once, as the engine's do. @default 1 */
   threads?: number;
   clock?: Clock;
-  /** Bytes that are read, all threads together. @default 64 MiB, and at least 16 MiB a thread */
+  /**
+   * Bytes that are read, all threads together.
+   * @default 256 MiB, 128 MiB where the device has less than 8 GiB of memory or does not say, 64 MiB where it has less than 4
+   */
   bufferBytes?: number;
   /** A repeat takes this long, ms. @default 60 */
   targetMs?: number;
@@ -40,7 +43,7 @@ export async function probeCpu(options: CpuProbeOptions = {}): Promise<DevicePro
   const measuredAtMs = clock.now();
   const resolutionMs = timerResolutionMs(clock);
   const wanted = Math.max(1, Math.floor(options.threads ?? 1));
-  const perThread = roundUp(Math.max((options.bufferBytes ?? 64 * MIB) / wanted, options.bufferBytes ? 0 : 16 * MIB));
+  const perThread = roundUp((options.bufferBytes ?? defaultBufferBytes()) / wanted);
   const module = cpuKernels(perThread / PAGE_BYTES);
   const threads = await startThreads(module, perThread, wanted, clock, options.inline === true);
   const absent: DeviceProbe['absent'] = {
@@ -66,7 +69,7 @@ export async function probeCpu(options: CpuProbeOptions = {}): Promise<DevicePro
     if (typeof read === 'string') absent.readBytesPerSecond = read;
     if (typeof flop === 'string') absent['flopPerSecond.f32'] = flop;
     return {
-      schema: 'tokenglass.probe/1',
+      schema: PROBE_SCHEMA,
       device: 'cpu',
       threads: threads.length,
       measuredAtMs,
@@ -80,6 +83,13 @@ export async function probeCpu(options: CpuProbeOptions = {}): Promise<DevicePro
   } finally {
     for (const thread of threads) thread.end();
   }
+}
+
+/** More than the last cache holds, which is 96 MiB in some desktops and 36 in most, and little of what a phone has. */
+function defaultBufferBytes(): number {
+  const { deviceMemory = 4 } = (globalThis as { navigator?: { deviceMemory?: number } }).navigator ?? {};
+  if (deviceMemory >= 8) return 256 * MIB;
+  return deviceMemory >= 4 ? 128 * MIB : 64 * MIB;
 }
 
 const roundUp = (bytes: number): number => Math.max(1, Math.ceil(bytes / PAGE_BYTES)) * PAGE_BYTES;

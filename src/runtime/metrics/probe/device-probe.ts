@@ -21,9 +21,12 @@ export type ProbeField =
   | 'dispatchGpuMs'
   | 'readbackMs';
 
+/** Changes with how things are measured: what was measured in another way is not to be mixed with this. */
+export const PROBE_SCHEMA = 'tokenglass.probe/2';
+
 /** What a device can do, measured in this browser. A number that could not be had honestly is absent, and `absent` says why. */
 export interface DeviceProbe {
-  schema: 'tokenglass.probe/1';
+  schema: typeof PROBE_SCHEMA;
   device: 'gpu' | 'cpu';
   /** Absent for the CPU, and where the caller gave none. */
   adapter?: AdapterInfo;

@@ -47,7 +47,7 @@ describe('probeGpu', () => {
       expect(measured.spread, field).to.be.within(0, 100);
       expect(measured.n, field).to.be.at.least(5);
     }
-    expect(probe).to.include({ schema: 'tokenglass.probe/1', device: 'gpu', bufferBytes: 2 ** 22 });
+    expect(probe).to.include({ schema: 'tokenglass.probe/2', device: 'gpu', bufferBytes: 2 ** 22 });
     expect(probe.adapter).to.deep.equal(adapter);
   });
 

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../../shared/clock.ts';
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { AdapterInfo } from '../../../shared/info.ts';
 import { BUSY_KERNELS, BusyPass } from './busy-pass.ts';
-import { measurementOf, type DeviceProbe, type Measurement, type ProbeField } from './device-probe.ts';
+import { measurementOf, PROBE_SCHEMA, type DeviceProbe, type Measurement, type ProbeField } from './device-probe.ts';
 import dotCode from './dot-int8.wgsl?raw';
 import f16Code from './flop-f16.wgsl?raw';
 import f32Code from './flop-f32.wgsl?raw';
@@ -82,7 +82,7 @@ export async function probeGpu(device: GPUDevice, options: GpuProbeOptions = {})
     const dispatchMs = take('dispatchMs', dispatch.outcome);
     if (!dispatch.gpuMs) absent.dispatchGpuMs = 'This device gives no usable timestamps';
     return {
-      schema: 'tokenglass.probe/1',
+      schema: PROBE_SCHEMA,
       device: 'gpu',
       ...(adapter && { adapter }),
       measuredAtMs,

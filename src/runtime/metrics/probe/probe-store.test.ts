@@ -4,7 +4,7 @@ import { probeKey, probeOnce, type ProbeStore } from './probe-store.ts';
 
 describe('probeOnce', () => {
   const result = (measuredAtMs: number): DeviceProbe => ({
-    schema: 'tokenglass.probe/1',
+    schema: 'tokenglass.probe/2',
     device: 'gpu',
     measuredAtMs,
     tookMs: 1,
@@ -39,15 +39,17 @@ describe('probeOnce', () => {
     expect(probeKey({ threads: 4 })).to.not.equal(probeKey({ threads: 8 }));
   });
 
-  it('probeOnce: a store that fails or holds something else costs a measurement', async () => {
+  it('probeOnce: a store that fails, or holds something else or older, costs a measurement', async () => {
     const broken: ProbeStore = {
       get: () => Promise.reject(new TypeError('no IndexedDB')),
       set: () => Promise.reject(new TypeError('no IndexedDB')),
     };
     expect((await probeOnce(broken, 'k', () => Promise.resolve(result(7)))).measuredAtMs).to.equal(7);
     const foreign = memoryStore();
-    foreign.kept.set('k', { schema: 'something else' });
-    expect((await probeOnce(foreign, 'k', () => Promise.resolve(result(8)))).measuredAtMs).to.equal(8);
+    for (const [i, kept] of [{ schema: 'something else' }, { ...result(1), schema: 'tokenglass.probe/1' }].entries()) {
+      foreign.kept.set('k', kept);
+      expect((await probeOnce(foreign, 'k', () => Promise.resolve(result(8 + i)))).measuredAtMs).to.equal(8 + i);
+    }
   });
 
   it('probeOnce: a failed measurement is not kept', async () => {

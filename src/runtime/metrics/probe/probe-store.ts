@@ -1,5 +1,5 @@
 import type { AdapterInfo } from '../../../shared/info.ts';
-import type { DeviceProbe } from './device-probe.ts';
+import { PROBE_SCHEMA, type DeviceProbe } from './device-probe.ts';
 
 /** Where results are kept: IndexedDB, say. Values survive structured clone. */
 export interface ProbeStore {
@@ -9,9 +9,9 @@ export interface ProbeStore {
 
 /** Name of a device in a store. @param threads of the CPU, where that computes */
 export function probeKey(device: { adapter: AdapterInfo } | { threads: number }): string {
-  if ('threads' in device) return `tokenglass.probe/1:cpu:${device.threads}`;
+  if ('threads' in device) return `${PROBE_SCHEMA}:cpu:${device.threads}`;
   const { vendor, architecture, description } = device.adapter;
-  return `tokenglass.probe/1:${[vendor, architecture, description].map(encodeURIComponent).join(':')}`;
+  return `${PROBE_SCHEMA}:${[vendor, architecture, description].map(encodeURIComponent).join(':')}`;
 }
 
 /** Probes that are under way, so that two callers measure once and do not disturb each other. */
@@ -52,4 +52,4 @@ async function take(
 }
 
 const isProbe = (value: unknown): value is DeviceProbe =>
-  typeof value === 'object' && value !== null && (value as { schema?: unknown }).schema === 'tokenglass.probe/1';
+  typeof value === 'object' && value !== null && (value as { schema?: unknown }).schema === PROBE_SCHEMA;
