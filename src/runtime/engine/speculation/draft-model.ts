@@ -80,11 +80,16 @@ export class DraftModel {
     return all.map(({ drafted }) => drafted);
   }
 
-  /** Forgets a sequence. Unknown ones are ignored. */
+  /** Forgets a sequence; never throws. Unknown ones are ignored. */
   close(key: object): void {
     const followed = this.#followed.get(key);
     this.#followed.delete(key);
-    if (followed) this.#backend.closeSequence(followed.id);
+    if (!followed) return;
+    try {
+      this.#backend.closeSequence(followed.id);
+    } catch {
+      // What is broken fails at the next draft, which gives the model up. The target's sequence has nothing to do with it.
+    }
   }
 
   dispose(): Promise<void> {
