@@ -22,9 +22,7 @@ async function load(onProgress?: (progress: LoadProgress) => void): Promise<{ te
   return { text, fingerprint };
 }
 
-describe('createLocalEngine with a model from a URL', function () {
-  this.timeout(120_000);
-
+describe('createLocalEngine with a model from a URL', () => {
   it('createLocalEngine: the second load comes from the store, with the same model and answer, and asks the host for nothing', async () => {
     const store = createModelStore();
     const { fetch } = globalThis;

@@ -14,9 +14,7 @@ async function answer(engine: Engine, question: string): Promise<TokenEvent[]> {
   return events;
 }
 
-describe('createLocalEngine', function () {
-  this.timeout(120_000);
-
+describe('createLocalEngine', () => {
   it('createLocalEngine: auto takes WASM on the software adapter, says why, and answers', async () => {
     const progress: LoadProgress[] = [];
     const engine = await createLocalEngine({ model: 'tutor', onProgress: (event) => progress.push(event) });

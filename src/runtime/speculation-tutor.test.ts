@@ -50,9 +50,7 @@ function deviations(tokens: readonly number[], probabilities: Float64Array): num
   return chiSquareDeviations([...seen, restSeen], [...expected, restExpected]);
 }
 
-describe('speculative decoding: distribution of emitted tokens on the tutor', function () {
-  this.timeout(120_000);
-
+describe('speculative decoding: distribution of emitted tokens on the tutor', () => {
   it('countAccepted: what is emitted where a draft was is as frequent as the softmax says, and so is what follows; a biased rule is found out', async () => {
     const { stream } = await createBuiltInSource().open(TUTOR_GGUF);
     const model = await createReferenceModel(new Uint8Array(await new Response(stream).arrayBuffer()));
@@ -86,9 +84,7 @@ describe('speculative decoding: distribution of emitted tokens on the tutor', fu
   });
 });
 
-describe('speculative decoding: the tutor on WebGPU', function () {
-  this.timeout(240_000);
-
+describe('speculative decoding: the tutor on WebGPU', () => {
   it('generate: greedy and seeded texts are those without drafts, alone and in a batch', async () => {
     let text: ModelText | undefined;
     const backend = await createWebGpuBackend({

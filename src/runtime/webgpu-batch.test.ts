@@ -18,8 +18,7 @@ const KV_TOKENS = 192;
 const LIMITS = { requests: 8, firstId: 300, endId: 2000, promptTokens: 30, outputTokens: 64, joinSteps: 12 };
 const SEEDS = [1, 10];
 
-describe('webgpu backend in a batch, on the tutor', function () {
-  this.timeout(240_000);
+describe('webgpu backend in a batch, on the tutor', () => {
   let backend: WebGpuBackend;
   let text: ModelText;
 

@@ -16,8 +16,7 @@ const QWEN2 = {
   quantization: 'Q4_K_M',
 } as const;
 
-describe('webgpu backend: calls', function () {
-  this.timeout(240_000);
+describe('webgpu backend: calls', () => {
   let counter: GpuCallCounter;
 
   before(() => {

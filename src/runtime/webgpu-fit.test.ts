@@ -17,8 +17,7 @@ interface Refusal {
   details: Record<string, number | string | undefined>;
 }
 
-describe('webgpu backend: what does not fit', function () {
-  this.timeout(120_000);
+describe('webgpu backend: what does not fit', () => {
   const file = makeSyntheticGguf({ ...SHAPES.tiny, architecture: 'llama', quantization: 'Q4_0' });
   let counter: GpuCallCounter;
 

@@ -46,8 +46,7 @@ const TEXT_TOKENS = 30;
 /** llama.cpp rounds activations to 8 bits, which tips a few close calls; the reference does not. */
 const REFERENCE_AGREEMENT = 0.99;
 
-describe('webgpu backend: what it promises, on the tutor', function () {
-  this.timeout(240_000);
+describe('webgpu backend: what it promises, on the tutor', () => {
   let watch: GpuWatch;
   let counter: GpuCallCounter;
   let backend: WebGpuBackend;
@@ -211,8 +210,7 @@ describe('webgpu backend: what it promises, on the tutor', function () {
   });
 });
 
-describe('webgpu backend: what it promises, when things break', function () {
-  this.timeout(240_000);
+describe('webgpu backend: what it promises, when things break', () => {
   const file = makeSyntheticGguf({ ...SHAPES.tiny, layers: 1, architecture: 'llama', quantization: 'Q4_0' });
   let watch: GpuWatch;
 

@@ -24,8 +24,7 @@ const ask = (question: string): GenerateRequest => ({
 const wholeBlocks = (tokens: number): number => Math.floor(tokens / 32) * 32;
 
 for (const name of ['onnx-wasm', 'webgpu'] as const)
-  describe(`prefix cache of the built-in model, ${name}`, function () {
-    this.timeout(240_000);
+  describe(`prefix cache of the built-in model, ${name}`, () => {
     const outputs = name === 'webgpu' ? 6 : 16;
     const question = { ...ask('What is TTFT?'), maxTokens: outputs };
     const other = { ...ask('Why is decoding memory-bound?'), maxTokens: outputs };

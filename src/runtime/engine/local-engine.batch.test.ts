@@ -4,9 +4,7 @@ import { CONTEXT_TOKENS, drawBackend, REQUESTS, testSchedules } from './testing/
 
 const SCHEDULES = 200;
 
-describe('LocalEngine in a batch', function () {
-  this.timeout(60_000);
-
+describe('LocalEngine in a batch', () => {
   let preemptions = 0;
   let aborts = 0;
   let widest = 0;

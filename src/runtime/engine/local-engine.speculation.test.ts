@@ -39,9 +39,7 @@ function engineWith(
 
 const lookup = (): Speculator => new Speculator({ maxVerifyTokens: 16 });
 
-describe('LocalEngine with speculative decoding', function () {
-  this.timeout(60_000);
-
+describe('LocalEngine with speculative decoding', () => {
   let accepted = 0;
   let rejected = 0;
   let shared = 0;

@@ -16,8 +16,7 @@ function sourceOf(server: FaultServer, options: StoredSourceOptions): ModelSourc
   return storedSource(source, { retry: instantRetry(), ...options });
 }
 
-describe('weights survive', function () {
-  this.timeout(120_000);
+describe('weights survive', () => {
 
   it('storedSource: 200 seeded cases of a network that fails end right or with the right error, and the next load is right', async () => {
     const outcomes = new Map<string, number>();

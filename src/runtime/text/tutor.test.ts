@@ -25,8 +25,7 @@ const CHATS: ChatMessage[][] = [
 ];
 
 /** The built-in model, in both of its formats. */
-describe('the tokenizers of the built-in model', function () {
-  this.timeout(120_000);
+describe('the tokenizers of the built-in model', () => {
   let theirs: LlamaCpp;
   let gguf: { tokenizer: Tokenizer; template: ChatTemplate };
   let hub: { tokenizer: Tokenizer; template: ChatTemplate };

@@ -3,8 +3,7 @@ import { isTokenglassError } from '../../../shared/errors.ts';
 import { countsFirstToken, importLibrary, type MlcEngine, type MlcLibrary } from './library.ts';
 import { listWebLlmModels } from './list-models.ts';
 
-describe('importLibrary', function () {
-  this.timeout(60_000);
+describe('importLibrary', () => {
   let library: MlcLibrary;
   before(async () => {
     library = await importLibrary();

@@ -37,8 +37,7 @@ function random(seed: number): () => number {
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 }
 
-describe('OnnxBackend: several sequences in a step', function () {
-  this.timeout(120_000);
+describe('OnnxBackend: several sequences in a step', () => {
   let backend: OnnxBackend;
   let alone: SampledToken[][];
   before(async () => {
@@ -149,9 +148,7 @@ describe('OnnxBackend: several sequences in a step', function () {
   });
 });
 
-describe('OnnxBackend: several sequences in a step on WebGPU', function () {
-  this.timeout(120_000);
-
+describe('OnnxBackend: several sequences in a step on WebGPU', () => {
   it('step: three of different lengths that join one after the other, and one that leaves, give the tokens of each alone', async () => {
     const backend = await createOnnxBackend({ source: tinySource({ layers: 1 }), device: 'webgpu' });
     expect(backend.info.capabilities.maxBatch).to.equal(8);

@@ -51,8 +51,7 @@ async function decodeTogether(
   return made;
 }
 
-describe('the built-in model in onnxruntime-web', function () {
-  this.timeout(240_000);
+describe('the built-in model in onnxruntime-web', () => {
   const source = createBuiltInSource();
   let wasm: OnnxBackend;
   let prompts: number[][];

@@ -24,8 +24,7 @@ backendContract('onnx-webgpu', () => createOnnxBackend({ source: tinySource({ la
   timeoutMs: 120_000,
 });
 
-describe('OnnxBackend on WebGPU', function () {
-  this.timeout(120_000);
+describe('OnnxBackend on WebGPU', () => {
   let wasm: OnnxBackend;
   before(async () => {
     wasm = await createOnnxBackend({ source: tinySource(), device: 'wasm' });

@@ -17,9 +17,7 @@ const run = (model: Model, more: Partial<ReferenceRun> = {}) => {
   return compareWithReference({ ...SHAPES.tiny, ...model }, { prompt: 40, steps: 6, tolerance, ...more });
 };
 
-describe('webgpu backend: against the f32 reference', function () {
-  this.timeout(240_000);
-
+describe('webgpu backend: against the f32 reference', () => {
   for (const architecture of ['llama', 'qwen2', 'qwen3', 'gemma3', 'phi3'] as const) {
     it(`step: ${architecture} gives the log-probabilities of the reference in prefill and decode`, () =>
       run({ architecture, quantization: 'Q4_0' }));

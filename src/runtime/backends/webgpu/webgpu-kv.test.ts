@@ -23,9 +23,7 @@ kvContract('webgpu', () => make(256, 2), { promptTokens, tokens: 3 });
 
 kvRoomContract('webgpu', () => make(128, 2, 192), promptTokens.slice(0, 40));
 
-describe('WebGpuKv', function () {
-  this.timeout(120_000);
-
+describe('WebGpuKv', () => {
   it('onMemoryNeeded: held blocks give way to a sequence, and without it the step is refused', async () => {
     // A pool of one context: four blocks.
     const backend = (await make(128, 1)) as Backend & { kv: BackendKv };

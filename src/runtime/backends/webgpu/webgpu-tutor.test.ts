@@ -15,9 +15,7 @@ const make = () =>
 
 backendContract('webgpu, tutor', make, { promptTokens: PROMPT, timeoutMs: 240_000 });
 
-describe('createWebGpuBackend: tutor', function () {
-  this.timeout(240_000);
-
+describe('createWebGpuBackend: tutor', () => {
   it('info: says what was loaded', async () => {
     const phases = new Set<string>();
     let last = 0;

@@ -5,9 +5,7 @@ import { continueSequence, sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
 import { memorySource } from './testing/memory-source.ts';
 
-describe('webgpu backend: steps that verify drafts', function () {
-  this.timeout(240_000);
-
+describe('webgpu backend: steps that verify drafts', () => {
   for (const chunks of ['rows', 'tiled'] as const)
     it(`step: 2 to 8 rows of one sequence take the same dispatches and read the weights once (chunks: ${chunks})`, async () => {
       const gguf = makeSyntheticGguf({ ...SHAPES.tiny, architecture: 'llama', quantization: 'Q4_0' });

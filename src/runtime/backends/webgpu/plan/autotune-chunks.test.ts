@@ -36,9 +36,7 @@ async function tune(gpu: GpuContext, precision: PrefillPrecision, store?: Tuning
   return tuneChunks(parts, precision, ROWS);
 }
 
-describe('tuneChunks', function () {
-  this.timeout(120_000);
-
+describe('tuneChunks', () => {
   it('tuneChunks: what was measured is kept per adapter, version and precision; exact is f32', () =>
     onDevice(async (gpu) => {
       const kept = new Map<string, unknown>();

@@ -36,9 +36,7 @@ async function tune(gpu: GpuContext, store?: TuningStore) {
 
 const SHAPE = { format: 'int4', rows: 128, cols: 64, m: 1, xStride: 64, yStride: 128 } as const;
 
-describe('tuneTiles', function () {
-  this.timeout(120_000);
-
+describe('tuneTiles', () => {
   it('tuneTiles: a software adapter takes the default without measuring', () =>
     onDevice(async (gpu) => {
       const { tile, compiled } = await tune(gpu);

@@ -159,9 +159,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   expect(farthest(decoded, expected.subarray(before * rowWords), TOLERANCE), `decode ${name}`).to.equal(undefined);
 }
 
-describe('attention kernels', function () {
-  this.timeout(120_000);
-
+describe('attention kernels', () => {
   it('attend: grouped heads with interleaved rotation match plain loops', () =>
     onDevice((gpu) => check(gpu, { heads: 6, kvHeads: 2, headDim: 64, tokens: 45, interleaved: true })));
 

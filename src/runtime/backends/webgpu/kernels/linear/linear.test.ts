@@ -154,9 +154,7 @@ for (const { name, options, hardware } of VARIANTS) {
   // SwiftShader takes seconds to compile straight code for 8 rows.
   const manyRows = hardware ? 2 : 8;
 
-  describe(`linear kernel, ${name}`, function () {
-    this.timeout(120_000);
-
+  describe(`linear kernel, ${name}`, () => {
     it(`linear: every format matches a CPU loop for 1 and ${manyRows} rows`, () =>
       onDevice(async (gpu) => {
         for (const format of ['int4', 'int4m', 'int8', 'int8m', 'f16', 'bf16', 'f32'] as const) {
