@@ -161,6 +161,12 @@ async function bench() {
 
 /** Runs a scenario to its end, loading the page anew whenever it asks for that. */
 async function runScenario(page, scenario) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable');
+  await page.exposeFunction('tokenglassMainThreadMs', async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'ThreadTime').value * 1000;
+  });
   for (let state; ;) {
     const result = await page.evaluate((options) => window.tokenglassScenario(options, window.onBenchProgress), {
       ...scenario,

@@ -36,6 +36,8 @@ declare global {
     ) => Promise<HeadlessResult>;
     /** Ends the run of `tokenglassBench` that is under way; what was measured until then is its report. */
     tokenglassCancel: () => void;
+    /** Of the command line: see `ScenarioContext.mainThreadMs`. */
+    tokenglassMainThreadMs?: () => Promise<number>;
     /** What the command line calls for `--scenario`. */
     tokenglassScenario: typeof runScenario;
   }

@@ -48,7 +48,8 @@ export async function runScenario(
     engines,
     options,
     onProgress,
-    showDashboard: async (engine) => (await import('./show-dashboard.ts')).showDashboard(engine),
+    show: async (element, engine) => (await import('./show-element.ts')).showElement(element, engine),
+    ...(window.tokenglassMainThreadMs && { mainThreadMs: window.tokenglassMainThreadMs }),
     ...(reloads && {
       reload: (next) => {
         leave?.({ reload: { state: next } });

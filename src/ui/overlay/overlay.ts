@@ -1,13 +1,13 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
-import { systemClock } from '../../shared/clock.ts';
 import type { Engine } from '../../runtime/engine/engine.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import type { TgChat } from '../chat/chat.ts';
 import { FollowController } from '../controllers/follow-controller.ts';
 import { formatMs, formatMsPerToken } from '../internal/format.ts';
-import { FrameScheduler } from '../internal/frame-scheduler.ts';
+import { FrameCost } from '../internal/frame-cost.ts';
 import { icons } from '../internal/icons.ts';
+import { PacedFrame } from '../internal/paced-frame.ts';
 import { renderFigure } from '../internal/render-figure.ts';
 import { feelStyles } from '../styles/feel.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
@@ -16,8 +16,12 @@ import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
 import { overlayStyles } from './overlay.styles.ts';
 import { PHASE_WORDS, renderCard } from './overlay-card.ts';
 
-/** Digits that change faster than this cannot be read, ms. The strip of ticks follows every frame. */
-const DIGITS_EVERY_MS = 200;
+/** Digits that change faster than this cannot be read, ms. */
+const DRAW_EVERY_MS = 200;
+/** A guest on somebody's page: drawing takes at most this share of the main thread, so where a drawing costs more, there are fewer. */
+const MAX_SHARE = 0.01;
+/** But so often in any case, ms. */
+const DRAW_AT_LEAST_EVERY_MS = 1000;
 
 /**
  * Latency of the model in a corner of the page: one line, which opens to a card. Follows an engine, or a chat for the times at which
@@ -57,10 +61,12 @@ export class TgOverlay extends LitElement {
   declare private announcement: string;
 
   readonly #model = new LiveFiguresModel();
-  readonly #frame = new FrameScheduler(() => this.#draw());
+  readonly #frame = new PacedFrame(
+    () => this.#draw(),
+    () => Math.min(DRAW_AT_LEAST_EVERY_MS, Math.max(DRAW_EVERY_MS, (this.#cost.ms ?? 0) / MAX_SHARE)),
+  );
+  readonly #cost = new FrameCost();
   readonly #corner = new CornerController(this);
-  #drawnMs = -Infinity;
-  #drawAll = false;
 
   constructor() {
     super();
@@ -89,25 +95,22 @@ export class TgOverlay extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#frame.cancel();
+    this.#cost.stop();
   }
 
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has('open')) this.#drawTicks();
   }
 
-  /** @param all - the digits too, whenever they were drawn last */
-  #note(change: () => void, all = true): void {
+  /** @param now - in the next frame, whenever it was drawn last */
+  #note(change: () => void, now = true): void {
     change();
-    this.#drawAll ||= all;
-    this.#frame.request();
+    this.#frame.request(now);
   }
 
   #draw(): void {
+    this.#cost.measure();
     this.#drawTicks();
-    const nowMs = systemClock.now();
-    if (!this.#drawAll && nowMs - this.#drawnMs < DIGITS_EVERY_MS) return;
-    this.#drawAll = false;
-    this.#drawnMs = nowMs;
     this.figures = this.#model.read();
   }
 

@@ -10,6 +10,9 @@ export type CreateScenarioEngine = (options: {
   [option: string]: unknown;
 }) => Promise<Engine>;
 
+/** Elements of ours that look on: the dashboard; the overlay, as its one line and as its open card. */
+export type ScenarioElement = 'dashboard' | 'overlay' | 'card';
+
 /** What a scenario is given. */
 export interface ScenarioContext {
   /** Loads an engine; the scenario disposes of what it loads. */
@@ -30,8 +33,10 @@ export interface ScenarioContext {
   reload?: (state: unknown) => Promise<never>;
   /** What {@link ScenarioContext.reload} was given; absent in the first run. */
   state?: unknown;
-  /** Puts a dashboard that follows the engine on the page, and gives how to take it away; absent where there is no page. */
-  showDashboard?: (engine: Engine) => Promise<() => void>;
+  /** Puts an element that follows the engine on the page, and gives how to take it away; absent where there is no page. */
+  show?: (element: ScenarioElement, engine: Engine) => Promise<() => void>;
+  /** CPU time that the main thread of the page has taken so far, ms; absent where nobody can tell. */
+  mainThreadMs?: () => Promise<number>;
 }
 
 /** What a scenario found: `figures` goes into the JSON as it is, `table` is what people read. */
