@@ -88,6 +88,16 @@ describe('LiveFiguresModel', () => {
     }
   });
 
+  it('LiveFiguresModel: what is forgotten in the middle of an answer does not come back at its end', () => {
+    const model = new LiveFiguresModel();
+    model.onCall();
+    model.onTokens([{ atMs: 0 }, { atMs: 10 }]);
+    model.clear();
+    model.onTokens([{ atMs: 20 }]);
+    model.onEnd(undefined);
+    expect(model.read()).to.deep.equal({ phase: 'idle', latency: { n: 0 }, outputTokens: 0 });
+  });
+
   it('LiveFiguresModel: the gap over a time when the page was hidden is not counted', () => {
     const model = new LiveFiguresModel();
     model.onCall();

@@ -100,11 +100,14 @@ export class LiveFiguresModel {
   }
 
   onTokens(times: readonly { atMs: number }[]): void {
+    if (!this.#followsPage) return;
     for (const { atMs } of times) this.#token(atMs);
   }
 
   /** The chat's request ended; without a trace if it was stopped or failed. */
   onEnd(trace: RequestTrace | undefined): void {
+    // Forgotten meanwhile: it was another engine's.
+    if (!this.#followsPage) return;
     this.#followsPage = false;
     this.#phase = LivePhase.done;
     this.#trace = trace ?? this.#held;

@@ -5,6 +5,7 @@ import { seriousViolations } from '../testing/axe.ts';
 import { inBothSchemes, inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
 import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, scriptedInfo, type ScriptedAnswer } from '../testing/scripted-engine.ts';
+import type { TgTimeline } from '../timeline/timeline.ts';
 import { TgOverlay } from './overlay.ts';
 
 async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {}, withChat = true, info = scriptedInfo) {
@@ -108,6 +109,19 @@ describe('TgOverlay', () => {
     await drawn(overlay);
     expect(text(overlay)).to.include('Reading the prompt');
     expect(inside(overlay, '.big').textContent).to.include(ABSENT);
+  });
+
+  it('TgOverlay: another engine is not given the figures of the one before', async () => {
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c'] }, { open: true });
+    await chat.ask('x');
+    await drawn(overlay);
+    overlay.engine = undefined;
+    await overlay.updateComplete;
+    overlay.engine = new ScriptedEngine(() => ({ tokens: [] }));
+    await overlay.updateComplete;
+    expect(inside(overlay, '.big').textContent).to.include(ABSENT);
+    expect(text(overlay)).to.include('Ask something to measure it').and.not.to.include('Why this fast');
+    expect(inside<TgTimeline>(overlay, 'tg-timeline').gapsMs).to.deep.equal([]);
   });
 
   it('TgOverlay: opens and closes by its button, which says so', async () => {

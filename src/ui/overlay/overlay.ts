@@ -49,7 +49,7 @@ export class TgOverlay extends LitElement {
     announcement: { state: true },
   };
 
-  /** Whose steps and requests are followed, and whose model and device are named. */
+  /** Whose steps and requests are followed, and whose model and device are named. Another one begins anew. */
   declare engine: Engine | undefined;
   /** A chat whose requests are followed as the page sees them. */
   declare source: TgChat | undefined;
@@ -98,8 +98,15 @@ export class TgOverlay extends LitElement {
     this.#cost.stop();
   }
 
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    // What was measured of one engine says nothing of another, which the card would name beside it.
+    if (!changed.has('engine') || changed.get('engine') === undefined) return;
+    this.#model.clear();
+    this.figures = this.#model.read();
+  }
+
   protected override updated(changed: PropertyValues<this>): void {
-    if (changed.has('open')) this.#drawTicks();
+    if (changed.has('open') || changed.has('engine')) this.#drawTicks();
   }
 
   /** @param now - in the next frame, whenever it was drawn last */
