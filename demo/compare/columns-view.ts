@@ -161,7 +161,7 @@ function trackView(lane: Lane, { tokens, rounds }: RaceSetup): TemplateResult {
     : phase === 'running'
       ? `round ${lane.rounds + 1} of ${rounds}`
       : PHASES[phase];
-  const waits = waitedMs === undefined ? undefined : `waiting ${formatMs(waitedMs).value} ms`;
+  const waits = waitedMs === undefined ? undefined : `waiting ${formatMs(waitedMs).value} ${formatMs(waitedMs).unit}`;
   const bytes = progress?.loadedBytes ? formatBytes(progress.loadedBytes) : undefined;
   const written = lane.tokens ? `${lane.tokens} tokens` : undefined;
   return html`

@@ -5,7 +5,7 @@ import { chartStyles } from '../chart/chart.styles.ts';
 import type { ChartTheme } from '../chart/chart-theme.ts';
 import { PlotController, type PlotOptions } from '../chart/plot-controller.ts';
 import { renderChart } from '../chart/render-chart.ts';
-import { formatCount, formatMs } from '../internal/format.ts';
+import { formatCount, formatMs, formatMsDigits } from '../internal/format.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import { contextColumns, type ContextColumns, type ContextSample } from './context-samples.ts';
@@ -135,7 +135,7 @@ export class TgContextChart extends LitElement {
             const context = this.#columns.contextTokens[at] ?? 0;
             return ms === null
               ? []
-              : [[formatCount(context), formatMs(ms).value, formatMs(this.#floorMs(context)).value]];
+              : [[formatCount(context), formatMsDigits(ms), formatMsDigits(this.#floorMs(context))]];
           }),
       },
     });

@@ -3,7 +3,9 @@ import {
   ABSENT,
   formatBytes,
   formatCount,
+  formatDuration,
   formatMs,
+  formatMsDigits,
   formatMsPerToken,
   formatParameters,
   formatRate,
@@ -22,6 +24,13 @@ describe('format', () => {
     ]);
     expect(plain(formatMs(12_340).value)).to.equal('12.3');
     expect(formatMs(12_340).unit).to.equal('s');
+  });
+
+  it('formatMsDigits: stays in ms where formatMs goes over to seconds', () => {
+    expect(formatMsDigits(12_340).replace(/\D/g, '')).to.equal('12340');
+    expect([0.456, 8.26].map((ms) => plain(formatMsDigits(ms)))).to.deep.equal(['0.46', '8.3']);
+    expect(formatMsDigits(undefined)).to.equal(ABSENT);
+    expect(plain(formatDuration(12_340).slice(0, 4)) + formatDuration(12_340).slice(4)).to.equal('12.3 s');
   });
 
   it('formatMs: what is absent is a dash that is read as such, never 0 or NaN', () => {

@@ -42,6 +42,15 @@ export function formatMs(ms: number | undefined): Figure {
   return { value, unit: 'ms', spoken: `${value} milliseconds` };
 }
 
+/** Digits alone, for a column or an axis that says ms: of any size. */
+export const formatMsDigits = (ms: number | undefined): string => (isKnown(ms) ? measured(ms) : ABSENT);
+
+/** A duration with its unit, for a sentence: "8.3 ms", "12.0 s". */
+export function formatDuration(ms: number | undefined): string {
+  const { value, unit } = formatMs(ms);
+  return `${value} ${unit}`;
+}
+
 export function formatMsPerToken(ms: number | undefined): Figure {
   const { value, spoken } = formatMs(ms);
   const unit = isKnown(ms) && ms >= 9_999.5 ? 's/token' : 'ms/token';

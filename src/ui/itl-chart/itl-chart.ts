@@ -6,7 +6,7 @@ import { chartStyles } from '../chart/chart.styles.ts';
 import type { ChartTheme } from '../chart/chart-theme.ts';
 import { PlotController, type PlotLibrary, type PlotOptions } from '../chart/plot-controller.ts';
 import { renderChart } from '../chart/render-chart.ts';
-import { formatCount, formatMs } from '../internal/format.ts';
+import { formatCount, formatDuration, formatMs } from '../internal/format.ts';
 import { renderFigure } from '../internal/render-figure.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
@@ -131,7 +131,7 @@ export class TgItlChart extends LitElement {
     const { beyond, fromMs } = this.#bins;
     const tail =
       beyond > 0
-        ? ` The last bar has ${formatCount(beyond)} longer ${beyond === 1 ? 'gap' : 'gaps'} as well, up to ${words(this.#sorted.at(-1))}.`
+        ? ` The last bar has ${formatCount(beyond)} longer ${beyond === 1 ? 'gap' : 'gaps'} as well, up to ${formatDuration(this.#sorted.at(-1))}.`
         : '';
     return html`
       <dl class="percentiles">
@@ -161,11 +161,6 @@ export class TgItlChart extends LitElement {
     `;
   }
 }
-
-const words = (ms: number | undefined): string => {
-  const { value, unit } = formatMs(ms);
-  return `${value} ${unit}`;
-};
 
 const renderPair = (name: string, figure: ReturnType<typeof formatMs>) => html`
   <div>

@@ -1,4 +1,4 @@
-import { formatMs } from '../internal/format.ts';
+import { formatDuration } from '../internal/format.ts';
 
 /** What is compared of two runs; whatever is absent is not spoken of. */
 export interface LaneFigures {
@@ -13,11 +13,6 @@ export interface LaneFigures {
 
 /** Smaller differences are noise to those who watch. */
 const SAME_WITHIN = 1.05;
-
-const ms = (value: number): string => {
-  const { value: digits, unit } = formatMs(value);
-  return `${digits} ${unit}`;
-};
 
 const times = (ratio: number): string =>
   `${ratio.toLocaleString(undefined, { maximumFractionDigits: ratio < 10 ? 1 : 0 })} times`;
@@ -57,7 +52,7 @@ function faster(
 ): string | undefined {
   if (a === undefined || b === undefined || !(a > 0 && b > 0)) return undefined;
   const [less, more] = a < b ? [a, b] : [b, a];
-  const against = `(${ms(less)} against ${ms(more)})`;
+  const against = `(${formatDuration(less)} against ${formatDuration(more)})`;
   const ratio = more / less;
   if (ratio < SAME_WITHIN) return `${words.same} ${against}.`;
   return `${words.differs(a < b ? nameA : nameB, ratio)} ${against}.`;

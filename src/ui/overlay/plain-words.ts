@@ -1,12 +1,7 @@
 import type { EngineInfo } from '../../shared/info.ts';
-import { formatBytes, formatCount, formatMs } from '../internal/format.ts';
+import { formatBytes, formatCount, formatDuration } from '../internal/format.ts';
 import type { LiveFigures } from './live-figures.ts';
 import { partsOf } from './ttft-parts.ts';
-
-const ms = (value: number) => {
-  const { value: digits, unit } = formatMs(value);
-  return `${digits} ${unit}`;
-};
 
 /**
  * Why the last answer was as fast as it was, in sentences made of measured figures only. Empty while there are none.
@@ -37,5 +32,5 @@ function tokenWords(info: EngineInfo | undefined, { latency }: LiveFigures): str
   const typicalMs = latency.p50Ms;
   if (!info || info.model.weightBytes <= 0 || typicalMs === undefined || typicalMs <= 0) return undefined;
   const perSecond = (info.model.weightBytes / typicalMs) * 1000;
-  return `Each token reads all ${formatBytes(info.model.weightBytes)} of weights once: in ${ms(typicalMs)}, that is ${formatBytes(perSecond)} a second.`;
+  return `Each token reads all ${formatBytes(info.model.weightBytes)} of weights once: in ${formatDuration(typicalMs)}, that is ${formatBytes(perSecond)} a second.`;
 }

@@ -4,6 +4,7 @@ import {
   ABSENT,
   formatBytes,
   formatCount,
+  formatDuration,
   formatMs,
   formatMsPerToken,
   formatRate,
@@ -76,9 +77,9 @@ export class TgStats extends LitElement {
         ${renderTile(
           'Reads the prompt',
           formatRate(prefillTokensPerSecond),
-          computed === undefined ? 'prefill' : `prefill of ${computed} tokens`,
+          computed === undefined ? 'prefill' : `prefill of ${formatCount(computed)} tokens`,
         )}
-        ${renderTile('From the cache', formatShare(this.#cachedShare()), promptTokens === undefined ? 'of the prompt' : `${this.stats.cachedTokens ?? 0} of ${promptTokens} tokens`)}
+        ${renderTile('From the cache', formatShare(this.#cachedShare()), promptTokens === undefined ? 'of the prompt' : `${formatCount(this.stats.cachedTokens ?? 0)} of ${formatCount(promptTokens)} tokens`)}
         ${renderTile('Memory', bytesFigure(memoryBytes), 'weights and KV')}
         ${this.stats.speculation ? renderDrafts(this.stats.speculation) : nothing}
       </dl>
@@ -105,15 +106,11 @@ function renderDrafts({
   effectiveItlMs,
   savedMs,
 }: SpeculationSummary) {
-  const saved = savedMs === undefined ? nothing : html`, ${formatText(savedMs)} ${savedMs < 0 ? 'lost' : 'saved'}`;
-  const each = html`${tokensPerVerifyStep.toFixed(1)} tokens a step, ${formatText(effectiveItlMs)} each${saved}`;
+  const saved =
+    savedMs === undefined ? nothing : html`, ${formatDuration(Math.abs(savedMs))} ${savedMs < 0 ? 'lost' : 'saved'}`;
+  const each = html`${tokensPerVerifyStep.toFixed(1)} tokens a step, ${formatDuration(effectiveItlMs)} each${saved}`;
   return renderTile('Drafts right', formatShare(acceptedTokens / draftedTokens), each);
 }
-
-const formatText = (ms: number): string => {
-  const { value, unit } = formatMs(Math.abs(ms));
-  return `${value} ${unit}`;
-};
 
 const renderTile = (name: string, { value, unit, spoken }: Figure, note: unknown, kind = '') => html`
   <div class="tile ${kind}" part="tile">

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { seriousViolations } from '../testing/axe.ts';
 import { quietFrames, until } from '../testing/counting.ts';
 import { inBothSchemes, inside, mount, press, unmountAll } from '../testing/fixture.ts';
+import type { TgDataTable } from '../data-table/data-table.ts';
 import { TgSteps } from './steps.ts';
 import type { TokenTick } from './ticks.ts';
 
@@ -47,6 +48,18 @@ describe('TgSteps', () => {
     element.setAttribute('theme', 'dark');
     await until(() => element.draws > 1);
     expect(pixels()).not.to.equal(before);
+  });
+
+  it('TgSteps: a gap of ten seconds is that many ms in the table, and a late delivery has its unit', async () => {
+    const element = await steps([{ index: 1 }, { index: 2, gapMs: 12_000, deliveryMs: 15_000 }]);
+    expect(detail(element)).to.match(/delivered after 15[.,]0 s/);
+    const table = inside<TgDataTable>(element, 'tg-data-table');
+    table.open = true;
+    await table.updateComplete;
+    const cells = [...table.renderRoot.querySelectorAll('tbody tr:last-child td')].map(
+      ({ textContent }) => textContent,
+    );
+    expect(cells.slice(0, 2).map((cell) => cell.replace(/\D/g, ''))).to.deep.equal(['2', '12000']);
   });
 
   it('TgSteps: tells of the longest, and by arrow keys of each', async () => {

@@ -5,7 +5,7 @@ import { chartStyles } from '../chart/chart.styles.ts';
 import type { ChartTheme } from '../chart/chart-theme.ts';
 import { PlotController, type PlotLibrary, type PlotOptions } from '../chart/plot-controller.ts';
 import { renderChart } from '../chart/render-chart.ts';
-import { formatCount, formatMs, formatMsPerToken } from '../internal/format.ts';
+import { formatCount, formatDuration, formatMs, formatMsDigits, formatMsPerToken } from '../internal/format.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import '../parts-bar/parts-bar.ts';
@@ -155,7 +155,7 @@ export class TgSteps extends LitElement {
       ...(tick.id === undefined ? [] : [`id ${tick.id}`]),
       ...(tick.contextTokens === undefined ? [] : [`context ${formatCount(tick.contextTokens)}`]),
       ...(tick.batch === undefined || tick.batch < 2 ? [] : [`batch ${tick.batch}`]),
-      ...(tick.deliveryMs === undefined ? [] : [`delivered after ${formatMs(tick.deliveryMs).value} ms`]),
+      ...(tick.deliveryMs === undefined ? [] : [`delivered after ${formatDuration(tick.deliveryMs)}`]),
     ];
     return html`
       <p class="figure">
@@ -201,8 +201,8 @@ export class TgSteps extends LitElement {
   #rows(): string[][] {
     return this.ticks.map(({ index, gapMs, parts }) => [
       String(index),
-      formatMs(gapMs).value,
-      ...STEP_PART_KEYS.map((key) => formatMs(parts?.[key]).value),
+      formatMsDigits(gapMs),
+      ...STEP_PART_KEYS.map((key) => formatMsDigits(parts?.[key])),
     ]);
   }
 }

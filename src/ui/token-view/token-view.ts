@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
-import { formatMs, formatShare } from '../internal/format.ts';
+import { formatDuration, formatShare } from '../internal/format.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
@@ -141,7 +141,7 @@ export class TgTokenView extends LitElement {
       ${of.map(
         ({ id, gapMs, probability }) =>
           html`<span class="figure">
-            ${gapMs === undefined ? 'first' : `${formatMs(gapMs).value} ${formatMs(gapMs).unit}`}
+            ${gapMs === undefined ? 'first' : formatDuration(gapMs)}
             <span class="unit"
               >id ${id}${probability === undefined ? nothing : `, p ${formatShare(probability).value} %`}</span
             >
@@ -151,15 +151,21 @@ export class TgTokenView extends LitElement {
   }
 
   #renderLegend() {
-    const ms = (value: number | undefined) =>
-      value === undefined ? '' : `${formatMs(value).value} ${formatMs(value).unit}`;
     const { scale } = this;
     return html`
       <ul class="legend" aria-label="Legend">
         <li><span class="usual">usual</span></li>
-        <li><span class="slower">slower</span> ${scale ? html`<small>over ${ms(scale.slowerMs)}</small>` : nothing}</li>
-        <li><span class="slow">slow</span> ${scale ? html`<small>over ${ms(scale.slowMs)}</small>` : nothing}</li>
-        <li><span class="stall">stall</span> ${scale ? html`<small>over ${ms(scale.stallMs)}</small>` : nothing}</li>
+        <li>
+          <span class="slower">slower</span>
+          ${scale ? html`<small>over ${formatDuration(scale.slowerMs)}</small>` : nothing}
+        </li>
+        <li>
+          <span class="slow">slow</span> ${scale ? html`<small>over ${formatDuration(scale.slowMs)}</small>` : nothing}
+        </li>
+        <li>
+          <span class="stall">stall</span>
+          ${scale ? html`<small>over ${formatDuration(scale.stallMs)}</small>` : nothing}
+        </li>
       </ul>
     `;
   }

@@ -1,7 +1,7 @@
 import { html, LitElement, nothing } from 'lit';
 import type { Diagnosis } from '../../runtime/metrics/diagnosis.ts';
 import { STEP_SHARES, type StepShare } from '../../runtime/metrics/step-split.ts';
-import { formatCount, formatMs } from '../internal/format.ts';
+import { formatCount, formatDuration } from '../internal/format.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import type { Part } from '../parts-bar/parts-bar.ts';
@@ -45,7 +45,7 @@ export class TgVerdict extends LitElement {
           : html`<tg-parts-bar .parts=${partsOf(diagnosis)}></tg-parts-bar>
               <p class="count">
                 Mean of n = ${formatCount(n)} ${diagnosis.kind} steps:
-                <span class="figure">${formatMs(stepMs).value} ${formatMs(stepMs).unit}</span>.
+                <span class="figure">${formatDuration(stepMs)}</span>.
                 ${diagnosis.hiddenSteps > 0 ? `${formatCount(diagnosis.hiddenSteps)} more ran while the page was hidden and are left out.` : nothing}
               </p>`
       }

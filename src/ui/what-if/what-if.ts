@@ -13,6 +13,7 @@ import {
   ABSENT,
   formatBytes,
   formatCount,
+  formatDuration,
   formatMs,
   formatMsPerToken,
   formatRate,
@@ -40,7 +41,7 @@ export interface WhatIfSubject extends WhatIfModel {
 interface Slider {
   name: SliderName;
   label: string;
-  unit: string;
+  shownIn: 'tokens' | 'users' | 'ms' | 's';
   min: number;
   max: number;
   whole: boolean;
@@ -49,11 +50,11 @@ type SliderName = 'promptTokens' | 'outputTokens' | 'itlMs' | 'users' | 'limitMs
 type Values = Record<SliderName, number>;
 
 const SLIDERS: readonly Slider[] = [
-  { name: 'promptTokens', label: 'Prompt', unit: 'tokens', min: 8, max: 32_000, whole: true },
-  { name: 'outputTokens', label: 'Answer', unit: 'tokens', min: 1, max: 4_000, whole: true },
-  { name: 'itlMs', label: 'Each token', unit: 'ms', min: 0.5, max: 500, whole: false },
-  { name: 'users', label: 'Users at once', unit: '', min: 1, max: 64, whole: true },
-  { name: 'limitMs', label: 'Must end within', unit: 'ms', min: 100, max: 120_000, whole: true },
+  { name: 'promptTokens', label: 'Prompt', shownIn: 'tokens', min: 8, max: 32_000, whole: true },
+  { name: 'outputTokens', label: 'Answer', shownIn: 'tokens', min: 1, max: 4_000, whole: true },
+  { name: 'itlMs', label: 'Each token', shownIn: 'ms', min: 0.5, max: 500, whole: false },
+  { name: 'users', label: 'Users at once', shownIn: 'users', min: 1, max: 64, whole: true },
+  { name: 'limitMs', label: 'Must end within', shownIn: 's', min: 100, max: 120_000, whole: true },
 ];
 const START: Values = { promptTokens: 128, outputTokens: 128, itlMs: 25, users: 1, limitMs: 3000 };
 
@@ -142,11 +143,13 @@ export class TgWhatIf extends LitElement {
   };
 
   #renderSlider(slider: Slider, value: number) {
-    const { name, label, unit, min, max, whole } = slider;
-    const shown =
-      name === 'limitMs'
-        ? inSeconds(value)
-        : `${whole ? formatCount(value) : formatMs(value).value}${unit === '' ? '' : ` ${unit}`}`;
+    const { name, label, shownIn, min, max } = slider;
+    const shown = {
+      tokens: `${formatCount(value)} tokens`,
+      users: formatCount(value),
+      ms: formatDuration(value),
+      s: inSeconds(value),
+    }[shownIn];
     return html`
       <label>
         <span>${label}</span>
@@ -181,7 +184,8 @@ export class TgWhatIf extends LitElement {
         <p class="hero">${renderFigure(formatMs(e2eMs))} <span class="name">for the whole answer</span></p>
         <p class="formula">
           E2E = TTFT + (out − 1) × ITL<br />
-          = ${msOf(ttftMs)} + ${formatCount(outputTokens - 1)} × ${msOf(itlMs)} = <b>${msOf(e2eMs)}</b>
+          = ${formatDuration(ttftMs)} + ${formatCount(outputTokens - 1)} × ${formatDuration(itlMs)} =
+          <b>${formatDuration(e2eMs)}</b>
         </p>
         <dl>
           <div>
@@ -347,11 +351,6 @@ const renderSelect = (
 `;
 
 const inSeconds = (ms: number): string => `${formatSignificant(ms / 1000)} s`;
-
-function msOf(ms: number): string {
-  const { value, unit } = formatMs(ms);
-  return `${value} ${unit}`;
-}
 
 declare global {
   interface HTMLElementTagNameMap {
