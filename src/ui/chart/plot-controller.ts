@@ -54,6 +54,11 @@ export class PlotController implements ReactiveController {
     return this.#plot;
   }
 
+  /** Moved within the page, say: nothing else would have it drawn. */
+  hostConnected(): void {
+    if (this.#host.hasUpdated) this.#host.requestUpdate();
+  }
+
   hostDisconnected(): void {
     this.#resize.disconnect();
     this.#sight.disconnect();
