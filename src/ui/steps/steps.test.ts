@@ -37,6 +37,15 @@ describe('TgSteps', () => {
     expect(element.draws).to.equal(2);
   });
 
+  it('TgSteps: moved to another place of the page, it is drawn there', async () => {
+    const element = await steps(ticks(8));
+    await until(() => element.draws > 0);
+    const { draws } = element;
+    document.body.prepend(element);
+    await until(() => element.draws > draws);
+    expect(inside<HTMLCanvasElement>(element, 'canvas').width).to.be.greaterThan(0);
+  });
+
   it('TgSteps: a change of theme draws anew, in the colours of that theme', async () => {
     const element = await steps(ticks(8));
     await until(() => element.draws > 0);
@@ -48,6 +57,19 @@ describe('TgSteps', () => {
     element.setAttribute('theme', 'dark');
     await until(() => element.draws > 1);
     expect(pixels()).not.to.equal(before);
+  });
+
+  it('TgSteps: keys that scroll the table, and those of the browser, are left to them', async () => {
+    const element = await steps(ticks(6));
+    await until(() => element.draws > 0);
+    const table = inside<TgDataTable>(element, 'tg-data-table');
+    table.open = true;
+    await table.updateComplete;
+    const scroller = inside(table, '.scroll');
+    for (const key of ['ArrowLeft', 'ArrowRight', 'Home', 'End'])
+      expect(press(scroller, key).defaultPrevented, key).to.equal(false);
+    expect(press(inside(element, '.keys'), 'ArrowLeft', { altKey: true }).defaultPrevented).to.equal(false);
+    expect(press(inside(element, '.keys'), 'ArrowLeft').defaultPrevented).to.equal(true);
   });
 
   it('TgSteps: a gap of ten seconds is that many ms in the table, and a late delivery has its unit', async () => {

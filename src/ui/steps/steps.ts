@@ -103,6 +103,8 @@ export class TgSteps extends LitElement {
   }
 
   readonly #handleKeydown = (event: KeyboardEvent): void => {
+    // Within is the table, which scrolls by the same keys; and with a modifier they are the browser's.
+    if (event.target !== event.currentTarget || event.altKey || event.ctrlKey || event.metaKey) return;
     const at = this.#shown.findIndex(({ index }) => index === this.selected);
     const last = this.#shown.length - 1;
     const next = {

@@ -116,6 +116,7 @@ export class TgTokenView extends LitElement {
   };
 
   readonly #handleKeydown = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: back, say
     const last = this.#drawn - 1;
     const at = this.selected;
     const next = {
