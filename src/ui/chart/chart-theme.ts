@@ -21,9 +21,11 @@ export function readChartTheme(probe: HTMLElement): ChartTheme {
     colour: (token) => {
       let colour = known.get(token);
       if (colour === undefined) {
+        // Under a forced palette lines and digits take its colours; parts keep theirs, as in the legend, or all would be one.
+        probe.style.forcedColorAdjust = token.startsWith('part-') ? 'none' : '';
         probe.style.color = `var(--_${token})`;
         colour = getComputedStyle(probe).color;
-        probe.style.color = '';
+        probe.style.color = probe.style.forcedColorAdjust = '';
         known.set(token, colour);
       }
       return colour;

@@ -115,6 +115,13 @@ export const dashboardStyles = css`
     color: var(--_ink);
   }
 
+  @media (forced-colors: active) {
+    .choice button[aria-pressed='true'] {
+      outline: 2px solid Highlight;
+      outline-offset: -2px;
+    }
+  }
+
   tg-roofline {
     --tg-chart-block-size: 15rem;
   }
