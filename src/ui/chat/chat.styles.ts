@@ -127,6 +127,8 @@ export const chatStyles = css`
 
   .actions {
     display: inline-flex;
+    flex-wrap: wrap;
+    justify-content: end;
     margin-inline: auto -0.5rem;
   }
 

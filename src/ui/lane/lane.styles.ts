@@ -18,6 +18,12 @@ export const laneStyles = css`
     margin: var(--_space-4) 0 0;
   }
 
+  @container (inline-size < 15rem) {
+    dl {
+      grid-template-columns: minmax(0, 1fr);
+    }
+  }
+
   dt {
     color: var(--_ink-2);
     font-size: var(--_text-lg);

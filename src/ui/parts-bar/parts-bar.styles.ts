@@ -62,7 +62,8 @@ export const partsBarStyles = css`
 
   dl {
     display: grid;
-    grid-template-columns: 1fr 1fr;
+    /* Two columns; one where large text leaves no room for two. */
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, max(8rem, 50% - var(--_space-5))), 1fr));
     gap: 0.125rem var(--_space-5);
     margin: var(--_space-3) 0 0;
     font-size: var(--_text-xs);

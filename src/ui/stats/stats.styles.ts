@@ -80,6 +80,22 @@ export const statsStyles = css`
     color: var(--_ink-3);
   }
 
+  /* Text of twice the size on a phone: figures keep their digits. */
+  @container (inline-size < 17rem) {
+    dl {
+      grid-template-columns: minmax(0, 1fr);
+    }
+
+    .tile:nth-child(n) {
+      padding-inline: 0;
+      border-inline-start: 0;
+    }
+
+    .tile:not(:last-child) {
+      box-shadow: 0 1px 0 var(--_line);
+    }
+  }
+
   @container (inline-size >= 40rem) {
     dl {
       grid-template-columns: repeat(12, minmax(0, 1fr));

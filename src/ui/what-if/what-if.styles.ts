@@ -167,6 +167,23 @@ export const whatIfStyles = css`
     font-size: var(--_text-sm);
   }
 
+  @container (inline-size < 17rem) {
+    .sliders label,
+    .fields {
+      grid-template-columns: minmax(0, 1fr);
+      gap: var(--_space-1);
+    }
+
+    output {
+      grid-row: 2;
+      text-align: start;
+    }
+
+    dl div {
+      flex-wrap: wrap;
+    }
+  }
+
   @media (pointer: coarse) {
     .sliders label {
       min-block-size: 2.75rem;
