@@ -279,7 +279,7 @@ export class TgDashboard extends LitElement {
       <section part="section" class="wide">
         <h3>What if</h3>
         <tg-what-if
-          .measured=${{ ttftMs: stats.ttftMs, itlMs: stats.msPerToken, prefillTokensPerSecond: stats.prefillTokensPerSecond, promptTokens: stats.promptTokens }}
+          .measured=${{ ttftMs: stats.ttftMs, itlMs: stats.msPerToken, prefillTokensPerSecond: stats.prefillTokensPerSecond, promptTokens: stats.promptTokens, cachedTokens: stats.cachedTokens }}
           .model=${model && whatIfModel(model)}
         ></tg-what-if>
       </section>

@@ -90,6 +90,11 @@ export const whatIfStyles = css`
     text-overflow: ellipsis;
   }
 
+  input[aria-invalid='true'] {
+    border-color: var(--_poor);
+    border-width: 2px;
+  }
+
   .result {
     margin-block-start: var(--_space-4);
     padding-block-start: var(--_space-3);

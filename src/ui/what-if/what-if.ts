@@ -22,7 +22,7 @@ import {
 import { renderFigure } from '../internal/render-figure.ts';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
-import { placeOf, SLIDER_STEPS, valueAt } from './log-slider.ts';
+import { placeOf, sliderStops } from './log-slider.ts';
 import { whatIfStyles } from './what-if.styles.ts';
 
 /** What was measured here, to start from; what is absent is assumed. */
@@ -31,6 +31,8 @@ export interface Measured {
   itlMs?: number | undefined;
   prefillTokensPerSecond?: number | undefined;
   promptTokens?: number | undefined;
+  /** Of the prompt, tokens that the cache had: they took no time to read. */
+  cachedTokens?: number | undefined;
 }
 
 /** A model to be put on other hardware. */
@@ -42,19 +44,17 @@ interface Slider {
   name: SliderName;
   label: string;
   shownIn: 'tokens' | 'users' | 'ms' | 's';
-  min: number;
-  max: number;
-  whole: boolean;
+  stops: readonly number[];
 }
 type SliderName = 'promptTokens' | 'outputTokens' | 'itlMs' | 'users' | 'limitMs';
 type Values = Record<SliderName, number>;
 
 const SLIDERS: readonly Slider[] = [
-  { name: 'promptTokens', label: 'Prompt', shownIn: 'tokens', min: 8, max: 32_000, whole: true },
-  { name: 'outputTokens', label: 'Answer', shownIn: 'tokens', min: 1, max: 4_000, whole: true },
-  { name: 'itlMs', label: 'Each token', shownIn: 'ms', min: 0.5, max: 500, whole: false },
-  { name: 'users', label: 'Users at once', shownIn: 'users', min: 1, max: 64, whole: true },
-  { name: 'limitMs', label: 'Must end within', shownIn: 's', min: 100, max: 120_000, whole: true },
+  { name: 'promptTokens', label: 'Prompt', shownIn: 'tokens', stops: sliderStops(8, 32_000, true) },
+  { name: 'outputTokens', label: 'Answer', shownIn: 'tokens', stops: sliderStops(1, 4_000, true) },
+  { name: 'itlMs', label: 'Each token', shownIn: 'ms', stops: sliderStops(0.5, 500, false) },
+  { name: 'users', label: 'Users at once', shownIn: 'users', stops: sliderStops(1, 64, true) },
+  { name: 'limitMs', label: 'Must end within', shownIn: 's', stops: sliderStops(100, 120_000, true) },
 ];
 const START: Values = { promptTokens: 128, outputTokens: 128, itlMs: 25, users: 1, limitMs: 3000 };
 
@@ -63,14 +63,17 @@ const MODELS = {
   llama3_70b: { id: 'Llama 3 70B', ...EXAMPLE_MODELS.llama3_70b },
 } as const;
 const CARDS = [1, 2, 4, 8] as const;
+const START_PRICE = 2;
+/** Of an hour; what costs more is a slip of the finger. */
+const MOST_PRICE = 1e6;
 
 interface Elsewhere {
   model: 'this' | keyof typeof MODELS;
   device: string;
   precision: PrecisionId;
   cards: number;
-  /** In the currency of the reader. */
-  pricePerHour: number;
+  /** In the currency of the reader; absent while the field holds no price. */
+  pricePerHour: number | undefined;
 }
 
 /**
@@ -106,7 +109,7 @@ export class TgWhatIf extends LitElement {
     this.measured = {};
     this.slots = 1;
     this.chosen = {};
-    this.elsewhere = { model: 'llama3_8b', device: 'a100-80g', precision: 'f16', cards: 1, pricePerHour: 2 };
+    this.elsewhere = { model: 'llama3_8b', device: 'a100-80g', precision: 'f16', cards: 1, pricePerHour: START_PRICE };
   }
 
   /** Sliders, and what they stand at. */
@@ -120,30 +123,42 @@ export class TgWhatIf extends LitElement {
     };
   }
 
-  /** The part of TTFT that does not grow with the prompt, and the rate at which a prompt is read. */
-  #firstToken(): { ttftMs: number; prefillTokensPerSecond?: number } {
-    const { ttftMs = 0, prefillTokensPerSecond: rate, promptTokens } = this.measured;
-    if (rate === undefined || rate <= 0 || promptTokens === undefined) return { ttftMs };
-    return { ttftMs: Math.max(0, ttftMs - (promptTokens / rate) * 1000), prefillTokensPerSecond: rate };
+  /**
+   * The part of TTFT that does not grow with the prompt, the tokens to compute, and the rate at which they are. What the cache had of the prompt it
+   * is taken to have of any other.
+   */
+  #firstToken(promptTokens: number): { ttftMs: number; promptTokens: number; prefillTokensPerSecond?: number } {
+    const { ttftMs = 0, prefillTokensPerSecond: rate, promptTokens: measured, cachedTokens = 0 } = this.measured;
+    if (rate === undefined || rate <= 0 || measured === undefined) return { ttftMs, promptTokens };
+    const readMs = (Math.max(0, measured - cachedTokens) / rate) * 1000;
+    return {
+      ttftMs: Math.max(0, ttftMs - readMs),
+      promptTokens: Math.max(0, promptTokens - cachedTokens),
+      prefillTokensPerSecond: rate,
+    };
   }
 
   readonly #handleSlide = (event: Event): void => {
     const { name, value } = event.target as HTMLInputElement;
     const slider = SLIDERS.find((candidate) => candidate.name === name);
-    if (slider)
-      this.chosen = { ...this.chosen, [slider.name]: valueAt(Number(value), slider.min, slider.max, slider.whole) };
+    const stop = slider?.stops[Number(value)];
+    if (slider && stop !== undefined) this.chosen = { ...this.chosen, [slider.name]: stop };
   };
 
   readonly #handleChoice = (event: Event): void => {
-    const { name, value } = event.target as HTMLSelectElement | HTMLInputElement;
-    const number = Number(value);
-    if (name === 'cards' || name === 'pricePerHour') {
-      if (value !== '' && number >= 0) this.elsewhere = { ...this.elsewhere, [name]: number };
-    } else this.elsewhere = { ...this.elsewhere, [name]: value };
+    const { name, value } = event.target as HTMLSelectElement;
+    this.elsewhere = { ...this.elsewhere, [name]: name === 'cards' ? Number(value) : value };
+  };
+
+  /** A price that is none gives no cost, and above all not that of the price before. */
+  readonly #handlePrice = ({ target }: Event): void => {
+    const { value } = target as HTMLInputElement;
+    const price = value === '' ? NaN : Number(value);
+    this.elsewhere = { ...this.elsewhere, pricePerHour: price >= 0 && price <= MOST_PRICE ? price : undefined };
   };
 
   #renderSlider(slider: Slider, value: number) {
-    const { name, label, shownIn, min, max } = slider;
+    const { name, label, shownIn, stops } = slider;
     const shown = {
       tokens: `${formatCount(value)} tokens`,
       users: formatCount(value),
@@ -157,8 +172,8 @@ export class TgWhatIf extends LitElement {
           type="range"
           name=${name}
           min="0"
-          max=${SLIDER_STEPS}
-          .value=${String(placeOf(value, min, max))}
+          max=${stops.length - 1}
+          .value=${String(placeOf(value, stops))}
           aria-valuetext=${shown}
           @input=${this.#handleSlide}
         />
@@ -169,12 +184,11 @@ export class TgWhatIf extends LitElement {
 
   #renderForecast(values: Values) {
     const { promptTokens, outputTokens, itlMs, users, limitMs } = values;
-    const first = this.#firstToken();
-    const scenario = { ...first, promptTokens, outputTokens, itlMs, concurrency: users, slots: this.slots };
+    const first = this.#firstToken(promptTokens);
+    const scenario = { ...first, outputTokens, itlMs, concurrency: users, slots: this.slots };
     const { ttftMs, e2eMs, worstE2eMs, systemTokensPerSecond } = forecast(scenario);
     const { maxOutputTokens, neededItlMs } = solveSlo({
       ...first,
-      promptTokens,
       itlMs,
       outputTokens,
       e2eLimitMs: limitMs,
@@ -208,15 +222,23 @@ export class TgWhatIf extends LitElement {
           </div>
         </dl>
         <p class="note">
-          ${
-            this.measured.itlMs === undefined
-              ? 'Nothing was measured yet: the speed is an assumption.'
-              : 'TTFT grows with the prompt at the prefill rate that was measured here.'
-          }
+          ${this.#basis()}
           ${this.slots === 1 ? 'One request runs at a time, as in this page.' : `${this.slots} requests run at once.`}
         </p>
       </div>
     `;
+  }
+
+  /** What the forecast rests on. */
+  #basis(): string {
+    const { ttftMs, itlMs, prefillTokensPerSecond, promptTokens, cachedTokens = 0 } = this.measured;
+    if (ttftMs === undefined && itlMs === undefined) return 'Nothing was measured yet: the speed is an assumption.';
+    const token = itlMs === undefined ? 'The time of a token is an assumption: none was measured yet. ' : '';
+    if (prefillTokensPerSecond === undefined || promptTokens === undefined)
+      return `${token}TTFT does not grow with the prompt here: how fast a prompt is read was not measured.`;
+    const cached =
+      cachedTokens > 0 ? ` ${formatCount(cachedTokens)} tokens of it are taken to be in the cache, as they were.` : '';
+    return `${token}TTFT grows with the prompt at the prefill rate that was measured here.${cached}`;
   }
 
   #subject(): WhatIfSubject | undefined {
@@ -269,9 +291,11 @@ export class TgWhatIf extends LitElement {
             type="number"
             name="pricePerHour"
             min="0"
+            max=${MOST_PRICE}
             step="0.1"
-            .value=${String(this.elsewhere.pricePerHour)}
-            @input=${this.#handleChoice}
+            value=${START_PRICE}
+            aria-invalid=${this.elsewhere.pricePerHour === undefined}
+            @input=${this.#handlePrice}
           />
         </label>
       </div>
@@ -282,8 +306,9 @@ export class TgWhatIf extends LitElement {
 
   #renderFloor(decode: StepForecast, prefill: StepForecast) {
     const rate = decode.tokensPerSecond;
+    const { pricePerHour, cards } = this.elsewhere;
     const cost =
-      rate === undefined ? undefined : costPerMillionTokens(this.elsewhere.pricePerHour * this.elsewhere.cards, rate);
+      rate === undefined || pricePerHour === undefined ? undefined : costPerMillionTokens(pricePerHour * cards, rate);
     return html`
       <div class="result">
         <p class="hero">${renderFigure(formatMsPerToken(decode.stepMs))} <span class="name">at the very least</span></p>
