@@ -46,7 +46,7 @@ export class TgMemory extends LitElement {
         <div>
           <dt><i class="weights" aria-hidden="true"></i>Weights</dt>
           <dd class="figure">${formatBytes(weightBytes)}</dd>
-          <dd class="note">read once for each token</dd>
+          <dd class="note">read once in each step</dd>
         </div>
         <div>
           <dt><i class="kv" aria-hidden="true"></i>KV in use</dt>

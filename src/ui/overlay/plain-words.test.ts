@@ -24,6 +24,12 @@ describe('plainWords', () => {
     );
   });
 
+  it('plainWords: where tokens are drafted, a token is not one reading of the weights', () => {
+    const words = plainWords({ ...scriptedInfo, speculation: 'prompt-lookup' }, figures);
+    expect(words).to.have.length(1);
+    expect(words[0]).not.to.include('weights');
+  });
+
   it('plainWords: says nothing before an answer, and nothing that was not measured', () => {
     expect(plainWords(scriptedInfo, { ...figures, phase: 'streaming' })).to.deep.equal([]);
     expect(plainWords(undefined, { phase: 'done', latency: { n: 0 }, outputTokens: 1 })).to.deep.equal([]);

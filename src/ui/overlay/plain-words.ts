@@ -27,10 +27,11 @@ function readingWords(promptTokens: number | undefined, cachedTokens = 0): strin
   return cachedTokens > 0 ? `${read} (${formatCount(cachedTokens)} more came from the cache)` : read;
 }
 
-/** Each decode step at batch 1 reads all the weights: the bytes a second that this took. */
+/** Each decode step at batch 1 reads all the weights: the bytes a second that this took. With drafts a step makes several tokens, at one time. */
 function tokenWords(info: EngineInfo | undefined, { latency }: LiveFigures): string | undefined {
   const typicalMs = latency.p50Ms;
-  if (!info || info.model.weightBytes <= 0 || typicalMs === undefined || typicalMs <= 0) return undefined;
+  if (!info || info.speculation || info.model.weightBytes <= 0 || typicalMs === undefined || typicalMs <= 0)
+    return undefined;
   const perSecond = (info.model.weightBytes / typicalMs) * 1000;
   return `Each token reads all ${formatBytes(info.model.weightBytes)} of weights once: in ${formatDuration(typicalMs)}, that is ${formatBytes(perSecond)} a second.`;
 }
