@@ -15,7 +15,7 @@ const nameOf = (isTop: boolean, isLeft: boolean): Corner => `${isTop ? 'top' : '
  */
 export class CornerController implements ReactiveController {
   readonly #host: Host;
-  #start: { x: number; y: number } | undefined;
+  #start: { x: number; y: number; handle: Element } | undefined;
   #dragged = false;
 
   constructor(host: Host) {
@@ -27,16 +27,16 @@ export class CornerController implements ReactiveController {
     this.#drop();
   }
 
-  /** True once after a drag: the click that ends it means nothing. */
-  takeDrag(): boolean {
-    const dragged = this.#dragged;
+  /** True once after a drag: the click that ends it means nothing. One of the keyboard ends none. */
+  takeDrag(click: MouseEvent): boolean {
+    const dragged = this.#dragged && click.detail > 0;
     this.#dragged = false;
     return dragged;
   }
 
   readonly handlePointerDown = (event: PointerEvent): void => {
     if (this.#host.placement === 'inline' || event.button !== 0) return;
-    this.#start = { x: event.clientX, y: event.clientY };
+    this.#start = { x: event.clientX, y: event.clientY, handle: event.currentTarget as Element };
     this.#dragged = false;
     window.addEventListener('pointermove', this.#handleMove);
     window.addEventListener('pointerup', this.#handleUp);
@@ -45,7 +45,8 @@ export class CornerController implements ReactiveController {
 
   readonly handleKeydown = (event: KeyboardEvent): void => {
     const { placement } = this.#host;
-    if (placement === 'inline') return;
+    // With a modifier a key is the browser's: back, say.
+    if (placement === 'inline' || event.altKey || event.ctrlKey || event.metaKey) return;
     const isTop = event.key === 'ArrowUp' || (placement.startsWith('top') && event.key !== 'ArrowDown');
     const isLeft = event.key === 'ArrowLeft' || (placement.endsWith('left') && event.key !== 'ArrowRight');
     const corner = nameOf(isTop, isLeft);
@@ -58,9 +59,19 @@ export class CornerController implements ReactiveController {
     if (!this.#start) return;
     const [dx, dy] = [event.clientX - this.#start.x, event.clientY - this.#start.y];
     if (!this.#dragged && Math.hypot(dx, dy) < DRAG_THRESHOLD_PX) return;
+    if (!this.#dragged) this.#capture(event);
     this.#dragged = true;
     this.#host.style.translate = `${dx}px ${dy}px`;
   };
+
+  /** Over a frame of the page, and beyond the window, moves and the release come here all the same. */
+  #capture({ pointerId }: PointerEvent): void {
+    try {
+      this.#start?.handle.setPointerCapture(pointerId);
+    } catch {
+      // The pointer is gone: its cancel or its release is on the way.
+    }
+  }
 
   readonly #handleUp = (): void => {
     if (this.#dragged) {

@@ -20,12 +20,13 @@ export const overlayStyles = css`
     inset-block-end: max(0.75rem, env(safe-area-inset-bottom));
   }
 
+  /* Sides of the window, as the keys and the pointer mean them, in a page of either direction. */
   :host([placement$='left']) {
-    inset-inline-start: 0.75rem;
+    left: 0.75rem;
   }
 
   :host([placement$='right']) {
-    inset-inline-end: 0.75rem;
+    right: 0.75rem;
   }
 
   .frame {

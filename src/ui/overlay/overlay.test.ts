@@ -150,7 +150,7 @@ describe('TgOverlay', () => {
     at('pointerdown', 20, 20);
     at('pointermove', innerWidth - 20, innerHeight - 20);
     at('pointerup', innerWidth - 20, innerHeight - 20);
-    button.click();
+    button.dispatchEvent(new MouseEvent('click', { detail: 1, bubbles: true, composed: true }));
     expect(overlay.placement).to.equal('bottom-right');
     expect(overlay.style.translate).to.equal('');
     expect(overlay.open).to.equal(false);
@@ -158,6 +158,35 @@ describe('TgOverlay', () => {
     at('pointerup', 20, 20);
     button.click();
     expect(overlay.open).to.equal(true);
+  });
+
+  it('TgOverlay: after a drag that ended without a click, beyond the window, the next key opens it', async () => {
+    const { overlay } = await overlayWith({ tokens: [] });
+    const button = inside(overlay, 'button');
+    for (const [type, clientX] of [
+      ['pointerdown', 20],
+      ['pointermove', -500],
+      ['pointerup', -500],
+    ] as const)
+      button.dispatchEvent(new PointerEvent(type, { clientX, clientY: 20, bubbles: true, composed: true }));
+    button.click(); // as Enter does
+    expect(overlay.open).to.equal(true);
+  });
+
+  it('TgOverlay: left is left in a page that is read from the right, and keys of the browser are left to it', async () => {
+    const { overlay } = await overlayWith({ tokens: [] });
+    const button = inside(overlay, 'button');
+    document.documentElement.dir = 'rtl';
+    try {
+      expect(press(button, 'ArrowLeft', { altKey: true }).defaultPrevented).to.equal(false);
+      expect(overlay.placement).to.equal('bottom-right');
+      expect(innerWidth - overlay.getBoundingClientRect().right).to.be.within(0, 50);
+      press(button, 'ArrowLeft');
+      await overlay.updateComplete;
+      expect(overlay.getBoundingClientRect().left).to.be.within(0, 50);
+    } finally {
+      document.documentElement.removeAttribute('dir');
+    }
   });
 
   it('TgOverlay: any number of tokens in a frame is one drawing, and none while nothing changes', async () => {

@@ -134,8 +134,8 @@ export class TgOverlay extends LitElement {
     this.announcement = `First token after ${formatMs(ttftMs).spoken}${perToken}.`;
   }
 
-  readonly #handleToggle = () => {
-    if (!this.#corner.takeDrag()) this.open = !this.open;
+  readonly #handleToggle = (event: MouseEvent) => {
+    if (!this.#corner.takeDrag(event)) this.open = !this.open;
   };
 
   #renderLine() {
