@@ -1,4 +1,5 @@
 import type { ReactiveController, ReactiveControllerHost } from 'lit';
+import { systemClock } from '../../shared/clock.ts';
 import type { OutputToken } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { Engine, EngineEvents } from '../../runtime/engine/engine.ts';
@@ -17,8 +18,10 @@ export interface FollowListener {
   onTokens(tokens: readonly OutputToken[], deliveredMs: number): void;
   /** The chat's request ended; without a trace if it was stopped or failed. */
   onEnd(trace: RequestTrace | undefined): void;
-  /** The page was hidden. */
+  /** The page is hidden from now on; said of one that is hidden from the start as well. */
   onHidden(): void;
+  /** The page is seen again, from `atMs` on (see `Clock`). */
+  onShown(atMs: number): void;
 }
 
 type Host = ReactiveControllerHost & HTMLElement & { engine: Engine | undefined; source: TgChat | undefined };
@@ -42,6 +45,7 @@ export class FollowController implements ReactiveController {
 
   hostConnected(): void {
     document.addEventListener('visibilitychange', this.#handleVisibility);
+    if (document.hidden) this.#listener.onHidden();
     this.#follow();
   }
 
@@ -93,5 +97,6 @@ export class FollowController implements ReactiveController {
 
   readonly #handleVisibility = (): void => {
     if (document.hidden) this.#listener.onHidden();
+    else this.#listener.onShown(systemClock.now());
   };
 }

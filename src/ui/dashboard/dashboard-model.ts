@@ -128,6 +128,11 @@ export class DashboardModel {
     this.#tokens.pause();
   }
 
+  onShown(atMs: number): void {
+    this.#live.onShown(atMs);
+    this.#tokens.resume(atMs);
+  }
+
   /** The chat's latest. */
   get deliveries(): readonly Delivery[] {
     return this.#deliveries.deliveries;

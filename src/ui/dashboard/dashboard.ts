@@ -99,6 +99,7 @@ export class TgDashboard extends LitElement {
         if (trace) this.#announce();
       },
       onHidden: () => this.#model.onHidden(),
+      onShown: (atMs) => this.#model.onShown(atMs),
     });
     this.measure = measureDevice;
     this.kind = 'decode';

@@ -28,9 +28,15 @@ describe('TokenHistory', () => {
     const history = new TokenHistory();
     history.add({ atMs: 0 });
     history.pause();
+    history.add({ atMs: 3000 });
+    history.add({ atMs: 4000 });
+    history.resume(4500);
     history.add({ atMs: 5000 });
     history.add({ atMs: 5010 });
-    expect(history.ticks([], 'gpu').map(({ gapMs }) => gapMs)).to.deep.equal([undefined, undefined, 10]);
+    expect(history.ticks([], 'gpu').map(({ gapMs }) => gapMs)).to.deep.equal([
+      ...Array<undefined>(4).fill(undefined),
+      10,
+    ]);
   });
 
   it('TokenHistory: an answer of any length takes bounded room, and places stay right', () => {

@@ -18,7 +18,8 @@ export class TokenHistory {
   readonly #capacity: number;
   #tokens: (HeardToken & { afterPause: boolean })[] = [];
   #dropped = 0;
-  #paused = false;
+  #pausedUntilMs = -Infinity;
+  #afterPause = false;
 
   /** @param capacity - tokens that are kept */
   constructor(capacity = 2048) {
@@ -30,23 +31,30 @@ export class TokenHistory {
   }
 
   add(token: HeardToken): void {
-    this.#tokens.push({ ...token, afterPause: this.#paused });
-    this.#paused = false;
+    const inPause = token.atMs <= this.#pausedUntilMs;
+    this.#tokens.push({ ...token, afterPause: inPause || this.#afterPause });
+    this.#afterPause = inPause;
     if (this.#tokens.length < 2 * this.#capacity) return;
     // One more than is shown: the gap of the first one shown begins at it.
     this.#dropped += this.#tokens.length - this.#capacity - 1;
     this.#tokens = this.#tokens.slice(-this.#capacity - 1);
   }
 
-  /** The gap before the next token says nothing: the page was hidden. */
+  /** Gaps say nothing from now on: the page is hidden. */
   pause(): void {
-    this.#paused = true;
+    this.#pausedUntilMs = Infinity;
+  }
+
+  /** Gaps from a token after `atMs` on count again. */
+  resume(atMs: number): void {
+    this.#pausedUntilMs = atMs;
+    this.#afterPause = true;
   }
 
   clear(): void {
     this.#tokens = [];
     this.#dropped = 0;
-    this.#paused = false;
+    this.#afterPause = false;
   }
 
   /**

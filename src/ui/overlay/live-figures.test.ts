@@ -103,9 +103,13 @@ describe('LiveFiguresModel', () => {
     model.onCall();
     model.onTokens([{ atMs: 0 }, { atMs: 10 }]);
     model.onHidden();
-    model.onTokens([{ atMs: 5000 }, { atMs: 5010 }]);
+    model.onTokens([{ atMs: 4000 }, { atMs: 4900 }]);
+    model.onShown(4950);
+    // One that was made while the page was hidden, and is told late.
+    model.onTokens([{ atMs: 4940 }, { atMs: 5000 }, { atMs: 5010 }]);
     expect(model.gapsMs).to.deep.equal([10, 10]);
-    expect(model.read().latency.n).to.equal(2);
+    expect(model.read().latency).to.deep.include({ n: 2, p50Ms: 10 });
+    expect(model.read().outputTokens).to.equal(7);
   });
 
   it('LiveFiguresModel: an answer of any length takes bounded room', () => {

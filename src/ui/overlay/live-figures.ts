@@ -38,6 +38,8 @@ export class LiveFiguresModel {
   readonly #window = new LiveLatencyWindow(WINDOW);
   #gapsMs: number[] = [];
   #lastTokenMs: number | undefined;
+  /** Tokens up to here were made while the page was hidden, or before: a gap to the next one may be longer for it. */
+  #hiddenUntilMs = -Infinity;
   #phase: LivePhase = LivePhase.idle;
   #outputTokens = 0;
   #ttftMs: number | undefined;
@@ -136,8 +138,17 @@ export class LiveFiguresModel {
     this.#phase = LivePhase.done;
   }
 
-  /** The page was hidden: the next gap says nothing. */
+  /** The page is hidden: gaps say nothing until it is shown. */
   onHidden(): void {
+    this.#hiddenUntilMs = Infinity;
+    this.#breakGap();
+  }
+
+  onShown(atMs: number): void {
+    this.#hiddenUntilMs = atMs;
+  }
+
+  #breakGap(): void {
     this.#window.breakGap();
     this.#lastTokenMs = undefined;
   }
@@ -163,12 +174,16 @@ export class LiveFiguresModel {
   }
 
   #token(atMs: number, counts = true): void {
+    if (counts) this.#outputTokens += 1;
+    if (atMs <= this.#hiddenUntilMs) {
+      this.#breakGap();
+      return;
+    }
     this.#window.token(atMs);
     if (this.#lastTokenMs !== undefined) {
       this.#gapsMs.push(atMs - this.#lastTokenMs);
       if (this.#gapsMs.length > 2 * WINDOW) this.#gapsMs = this.#gapsMs.slice(-WINDOW);
     }
     this.#lastTokenMs = atMs;
-    if (counts) this.#outputTokens += 1;
   }
 }

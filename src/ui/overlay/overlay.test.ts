@@ -98,6 +98,27 @@ describe('TgOverlay', () => {
     expect(inside(overlay, '.big').textContent).to.match(/\d/);
   });
 
+  it('TgOverlay: what came while the page was hidden is counted and not measured', async () => {
+    const hide = (hidden: boolean) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    };
+    const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c', 'd'] }, { open: true });
+    try {
+      hide(true);
+      await chat.ask('x');
+      await drawn(overlay);
+      expect(text(overlay)).to.include('No gaps between tokens yet');
+      expect(inside(overlay, '.row div:last-child dd').textContent).to.equal('4');
+    } finally {
+      hide(false);
+      Reflect.deleteProperty(document, 'hidden');
+    }
+    await chat.ask('y');
+    await drawn(overlay);
+    expect(text(overlay)).to.include('n = 3 gaps');
+  });
+
   it('TgOverlay: a new request takes the old figures away', async () => {
     const gate = new Gate();
     const { overlay, chat } = await overlayWith({ tokens: ['a', 'b'], pace: gate.pace }, { open: true });

@@ -85,6 +85,7 @@ export class TgOverlay extends LitElement {
         if (trace) this.#announce();
       },
       onHidden: () => this.#model.onHidden(),
+      onShown: (atMs) => this.#model.onShown(atMs),
     });
     this.open = false;
     this.placement = 'bottom-right';
