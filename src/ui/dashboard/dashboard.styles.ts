@@ -42,6 +42,14 @@ export const dashboardStyles = css`
     gap: var(--_space-2);
   }
 
+  .outline[aria-disabled='true'],
+  .solid[aria-disabled='true'] {
+    border-color: var(--_line);
+    background: var(--_sunken);
+    color: var(--_ink-3);
+    cursor: default;
+  }
+
   .outline:disabled {
     border-color: var(--_line);
     color: var(--_ink-3);

@@ -126,6 +126,30 @@ describe('TgDashboard', () => {
     expect(dashboard.renderRoot.textContent).to.include('± 45 %').and.to.include('measure again');
   });
 
+  it('TgDashboard: who measures by keyboard keeps the focus, and a second press does nothing', async () => {
+    let measured = 0;
+    let end: (probe: DeviceProbe) => void = () => undefined;
+    const measure = async () => {
+      measured += 1;
+      return new Promise<DeviceProbe>((resolve) => (end = resolve));
+    };
+    const { dashboard } = await dashboardWith({ tokens: [] }, { measure });
+    const button = inside<HTMLButtonElement>(dashboard, '.solid');
+    button.focus();
+    for (let press = 0; press < 2; press += 1) {
+      button.click();
+      await dashboard.updateComplete;
+    }
+    expect(button.getAttribute('aria-disabled')).to.equal('true');
+    expect(button.textContent).to.include('Measuring');
+    await quietFrames();
+    expect(dashboard.renderRoot).to.have.property('activeElement', button);
+    end(PROBE);
+    await until(() => button.getAttribute('aria-disabled') === 'false');
+    expect(measured).to.equal(1);
+    expect(dashboard.renderRoot).to.have.property('activeElement', button);
+  });
+
   it('TgDashboard: a probe that fails is told of', async () => {
     const { dashboard } = await dashboardWith(
       { tokens: [] },

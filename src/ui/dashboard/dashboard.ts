@@ -192,7 +192,8 @@ export class TgDashboard extends LitElement {
               ? html`<button
                   type="button"
                   class=${this.probe ? 'outline' : 'solid'}
-                  ?disabled=${!this.engine || this.measuring}
+                  ?disabled=${!this.engine}
+                  aria-disabled=${this.measuring /* a disabled button would lose the focus of who pressed it */}
                   @click=${this.#handleMeasure}
                 >
                   ${this.measuring ? 'Measuring …' : this.probe ? 'Measure again' : 'Measure this device'}

@@ -74,6 +74,7 @@ describe('TgWhatIf', () => {
     inside(element, 'button').click();
     await element.updateComplete;
     expect(element.values.promptTokens).to.equal(100);
+    expect(element.renderRoot).to.have.nested.property('activeElement.name', 'promptTokens');
   });
 
   it('TgWhatIf: a new measurement moves only the sliders that the user has not', async () => {

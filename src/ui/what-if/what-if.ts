@@ -145,6 +145,12 @@ export class TgWhatIf extends LitElement {
     if (slider && stop !== undefined) this.chosen = { ...this.chosen, [slider.name]: stop };
   };
 
+  /** The button goes; who pressed it by keyboard goes on at the sliders, not at the top of the page. */
+  readonly #handleBack = (): void => {
+    this.chosen = {};
+    this.renderRoot.querySelector<HTMLInputElement>('.sliders input')?.focus();
+  };
+
   readonly #handleChoice = (event: Event): void => {
     const { name, value } = event.target as HTMLSelectElement;
     this.elsewhere = { ...this.elsewhere, [name]: name === 'cards' ? Number(value) : value };
@@ -349,7 +355,7 @@ export class TgWhatIf extends LitElement {
       <div class="half">
         <h4>The answer were another</h4>
         <div class="sliders">${SLIDERS.map((slider) => this.#renderSlider(slider, values[slider.name]))}</div>
-        ${moved ? html`<button type="button" class="quiet" @click=${() => (this.chosen = {})}>Back to what was measured</button>` : nothing}
+        ${moved ? html`<button type="button" class="quiet" @click=${this.#handleBack}>Back to what was measured</button>` : nothing}
         ${this.#renderForecast(values)}
       </div>
       <div class="half">
