@@ -88,6 +88,7 @@ export const chatStyles = css`
   }
 
   .question {
+    unicode-bidi: plaintext; /* the direction of what was asked, not of the page */
     inline-size: fit-content;
     max-inline-size: min(100%, 36rem);
     margin-inline-start: auto;

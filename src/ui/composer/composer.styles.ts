@@ -21,6 +21,7 @@ export const composerStyles = css`
   }
 
   textarea {
+    unicode-bidi: plaintext;
     flex: 1;
     min-inline-size: 0;
     min-block-size: 2.25rem;

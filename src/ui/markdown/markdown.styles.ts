@@ -9,6 +9,11 @@ export const markdownStyles = css`
     overflow-wrap: anywhere;
   }
 
+  /* Each in its own direction: an answer may be read from the right in a page that is not. */
+  .body :is(p, h3, h4, h5, h6, li, td, th) {
+    unicode-bidi: plaintext;
+  }
+
   .body > * {
     margin-block: 0 0.75em;
   }

@@ -22,6 +22,20 @@ describe('TgMarkdown', () => {
     expect(body.querySelectorAll('li')).to.have.length(2);
   });
 
+  it('TgMarkdown: a paragraph that is read from the right stands at the right, and code does not', async () => {
+    const body = await show('زمن أول رمز.\n\nFirst token.\n\n```\nرمز\n```');
+    const lineOf = (element: Element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return range.getBoundingClientRect();
+    };
+    const { left, right } = body.getBoundingClientRect();
+    const [rtl, ltr] = [...body.querySelectorAll('p')].map(lineOf);
+    expect(right - rtl!.right).to.be.lessThan(2);
+    expect(ltr!.left - left).to.be.lessThan(2);
+    expect(lineOf(body.querySelector('pre code')!).left - left).to.be.lessThan(40);
+  });
+
   describe('model text cannot run script', () => {
     const attacks: Record<string, string> = {
       'a script element': '<script>window.tgHacked = true</script>',

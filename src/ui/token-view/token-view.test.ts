@@ -69,6 +69,20 @@ describe('TgTokenView', () => {
     expect(element.renderRoot.querySelectorAll('.told')).to.have.length(1);
   });
 
+  it('TgTokenView: text that is read from the right stands and is walked so', async () => {
+    const source = new TokenPieces();
+    for (const [at, word] of ['زمن ', 'أول ', 'رمز'].entries()) source.append(word, [{ id: at, atMs: at * 10 }]);
+    const element = await view(source);
+    const [first, second] = spans(element).map((span) => span.getBoundingClientRect().left);
+    expect(first).to.be.greaterThan(second!);
+    const group = inside(element, '.text');
+    press(group, 'Home');
+    press(group, 'ArrowLeft');
+    await element.updateComplete;
+    expect(detail(element)).to.include('Token 2');
+    expect(press(group, 'ArrowLeft', { altKey: true }).defaultPrevented).to.equal(false);
+  });
+
   it('TgTokenView: text of a model is text, whatever is in it', async () => {
     const source = new TokenPieces();
     source.append('<img src=x onerror=alert(1)>', [{ id: 1, atMs: 0 }]);

@@ -119,9 +119,11 @@ export class TgTokenView extends LitElement {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: back, say
     const last = this.#drawn - 1;
     const at = this.selected;
+    const [back, on] = [Math.max(0, (at ?? 1) - 1), at === undefined ? 0 : Math.min(last, at + 1)];
+    const isRtl = this.#text?.matches(':dir(rtl)') ?? false;
     const next = {
-      ArrowLeft: Math.max(0, (at ?? 1) - 1),
-      ArrowRight: at === undefined ? 0 : Math.min(last, at + 1),
+      ArrowLeft: isRtl ? on : back,
+      ArrowRight: isRtl ? back : on,
       Home: 0,
       End: last,
     }[event.key];
@@ -177,6 +179,7 @@ export class TgTokenView extends LitElement {
       <div
         class="text"
         part="text"
+        dir="auto"
         role="group"
         tabindex="0"
         aria-label="Answer by token; arrow keys tell of each"
