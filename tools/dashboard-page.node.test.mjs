@@ -64,6 +64,21 @@ describe('the pages with a chat', () => {
       await assertAccessible(page);
     });
 
+  it('the dashboard by keyboard: an answer by token tells id, time and probability', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.locator('tg-composer textarea').focus();
+    await page.keyboard.type('What is prefill?');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('tg-chat').busy);
+    await page.waitForFunction(() => !document.querySelector('tg-chat').busy, null, { timeout: 120_000 });
+    await page.locator('tg-token-view .text').last().focus();
+    await page.keyboard.press('End');
+    assert.match(
+      (await page.locator('tg-token-view .detail').last().textContent()).replace(/\s+/g, ' '),
+      /Tokens? \d+.* \d+(\.\d+)? ms id \d+, p \d+ %/,
+    );
+  });
+
   it('the dashboard under a forced palette: the parts of a token keep the colours of their legend', async () => {
     await page.emulateMedia({ colorScheme: 'light' });
     await page.waitForFunction(

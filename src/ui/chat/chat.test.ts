@@ -3,7 +3,7 @@ import { TokenglassError } from '../../shared/errors.ts';
 import { seriousViolations } from '../testing/axe.ts';
 import { inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
 import { Gate } from '../testing/gate.ts';
-import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
+import { ScriptedEngine, scriptedInfo, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import type { TgComposer } from '../composer/composer.ts';
 import type { TgMarkdown } from '../markdown/markdown.ts';
 import type { TgTokenView } from '../token-view/token-view.ts';
@@ -76,6 +76,19 @@ describe('TgChat', () => {
     await settled(chat);
     expect(chat.renderRoot.querySelectorAll('tg-token-view')).to.have.length(8);
     expect(answers(chat)).to.have.length(12);
+  });
+
+  it('TgChat: probabilities are asked for where tokens are shown, of an engine of this library', async () => {
+    const scheduling = { policy: 'balanced', maxBatch: 1, maxQueued: 8 } as const;
+    const ours = new ScriptedEngine(() => ({ tokens: ['a'] }), { ...scriptedInfo, scheduling });
+    const { chat, engine: other } = await chatWith(() => ({ tokens: ['a'] }), { showTokens: true });
+    await chat.ask('x');
+    chat.engine = ours;
+    await chat.ask('y');
+    chat.showTokens = false;
+    await chat.ask('z');
+    expect(other.requests[0]).not.to.have.property('logprobs');
+    expect(ours.requests.map(({ logprobs }) => logprobs)).to.deep.equal([1, undefined]);
   });
 
   it('TgChat: system prompt, sampling, limit and earlier turns go along', async () => {

@@ -76,7 +76,10 @@ export class TgChat extends LitElement {
   declare sampling: SamplingParams | undefined;
   /** Questions to begin with. @default [] */
   declare suggestions: readonly string[];
-  /** Answers are shown token by token, tinted by the time each took, in place of formatted text. @default false */
+  /**
+   * Answers are shown token by token, tinted by the time each took, in place of formatted text. Those that are asked for meanwhile come with the
+   * probability of each token, from an engine of this library; that of others would cost time, or is refused. @default false
+   */
   declare showTokens: boolean;
   declare private announcement: string;
 
@@ -222,6 +225,7 @@ export class TgChat extends LitElement {
       messages: this.#conversation.messages(this.systemPrompt, this.historyTurns),
       ...(this.sampling && { sampling: this.sampling }),
       ...(this.maxTokens !== undefined && { maxTokens: this.maxTokens }),
+      ...(this.showTokens && this.engine.info.scheduling && { logprobs: 1 }),
     });
   }
 
