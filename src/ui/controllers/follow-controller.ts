@@ -17,7 +17,7 @@ export interface FollowListener {
   onFirstText(ttftMs: number): void;
   onTokens(tokens: readonly OutputToken[], deliveredMs: number): void;
   /** The chat's request ended; without a trace if it was stopped or failed. */
-  onEnd(trace: RequestTrace | undefined): void;
+  onEnd(trace: RequestTrace | undefined, outcome: EngineEvents['request']['outcome']): void;
   /** The page is hidden from now on; said of one that is hidden from the start as well. */
   onHidden(): void;
   /** The page is seen again, from `atMs` on (see `Clock`). */
@@ -91,8 +91,8 @@ export class FollowController implements ReactiveController {
     on('tg-prefill', (event) => listener.onStart(event));
     on('tg-first-token', ({ ttftMs }) => listener.onFirstText(ttftMs));
     on('tg-tokens', ({ tokens, deliveredMs }) => listener.onTokens(tokens, deliveredMs));
-    on('tg-request-end', ({ trace }) => listener.onEnd(trace));
-    on('tg-error', () => listener.onEnd(undefined));
+    on('tg-request-end', ({ trace, outcome }) => listener.onEnd(trace, outcome));
+    on('tg-error', () => listener.onEnd(undefined, 'failed'));
   }
 
   readonly #handleVisibility = (): void => {

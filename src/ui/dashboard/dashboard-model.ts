@@ -14,7 +14,7 @@ import { summarizeSpeculation, type SpeculationSummary } from '../../runtime/met
 import type { DevicePeaks } from '../../runtime/metrics/step-split.ts';
 import { TraceLog } from '../../runtime/metrics/trace-log.ts';
 import type { ContextSample } from '../context-chart/context-samples.ts';
-import { LiveFiguresModel, LivePhase, type LiveFigures } from '../overlay/live-figures.ts';
+import { LiveFiguresModel, LivePhase, type LiveFigures, type Outcome } from '../overlay/live-figures.ts';
 import type { StepDevice } from '../steps/step-parts.ts';
 import type { TokenTick } from '../steps/ticks.ts';
 import { TokenHistory } from './token-history.ts';
@@ -114,8 +114,8 @@ export class DashboardModel {
     for (const { atMs, id } of tokens) this.#tokens.add({ atMs, id, deliveredMs });
   }
 
-  onEnd(trace: RequestTrace | undefined): void {
-    this.#live.onEnd(trace);
+  onEnd(trace: RequestTrace | undefined, outcome: Outcome): void {
+    this.#live.onEnd(trace, outcome);
     this.#followsPage = false;
     this.#lastKind = undefined;
     this.#trace = trace ?? this.#held ?? this.#trace;

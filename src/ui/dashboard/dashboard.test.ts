@@ -211,13 +211,16 @@ describe('DashboardModel', () => {
       model.onTokens([{ id: 1, atMs: (at + 1) * 30 }], (at + 1) * 30);
       if (at % 500 === 499) {
         const tokenTimesMs = Array.from({ length: 500 }, (_, token) => (at - 499 + token) * 30);
-        model.onEnd({
-          requestId: `r${at}`,
-          marks: { calledMs: 0 },
-          usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 500 },
-          tokenTimesMs,
-          hidden: false,
-        });
+        model.onEnd(
+          {
+            requestId: `r${at}`,
+            marks: { calledMs: 0 },
+            usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 500 },
+            tokenTimesMs,
+            hidden: false,
+          },
+          'completed',
+        );
       }
     }
     expect(model.log.stepCount).to.equal(4096);
@@ -230,13 +233,16 @@ describe('DashboardModel', () => {
   it('DashboardModel: an answer of a hidden page is left out, and that is said', () => {
     const model = new DashboardModel();
     model.onCall();
-    model.onEnd({
-      requestId: 'a',
-      marks: { calledMs: 0 },
-      usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 3 },
-      tokenTimesMs: [0, 10, 9000],
-      hidden: true,
-    });
+    model.onEnd(
+      {
+        requestId: 'a',
+        marks: { calledMs: 0 },
+        usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 3 },
+        tokenTimesMs: [0, 10, 9000],
+        hidden: true,
+      },
+      'completed',
+    );
     expect(model.gaps()).to.deep.equal({ gapsMs: [], of: 'of 0 answers; 1 left out because the page was hidden' });
   });
 });

@@ -94,8 +94,8 @@ export class TgDashboard extends LitElement {
       onStart: (start) => this.#note(() => this.#model.onStart(start), true),
       onFirstText: (ttftMs) => this.#note(() => this.#model.onFirstText(ttftMs), true),
       onTokens: (output, deliveredMs) => this.#note(() => this.#model.onTokens(output, deliveredMs)),
-      onEnd: (trace) => {
-        this.#note(() => this.#model.onEnd(trace), true);
+      onEnd: (trace, outcome) => {
+        this.#note(() => this.#model.onEnd(trace, outcome), true);
         if (trace) this.#announce();
       },
       onHidden: () => this.#model.onHidden(),

@@ -38,7 +38,7 @@ describe('LiveFiguresModel', () => {
     model.onTokens([{ atMs: 520 }, { atMs: 540 }]);
     expect(model.read()).to.deep.include({ phase: 'streaming', ttftMs: 502, outputTokens: 3, cachedTokens: 6 });
     expect(model.gapsMs).to.deep.equal([20, 20]);
-    model.onEnd(trace('a', { firstDeliveredMs: 500, lastDeliveredMs: 540 }));
+    model.onEnd(trace('a', { firstDeliveredMs: 500, lastDeliveredMs: 540 }), 'completed');
     const figures = model.read();
     expect(figures).to.deep.include({ phase: 'done', ttftMs: 500, tokensPerSecond: 50 });
     expect(figures.parts).to.deep.equal({
@@ -57,7 +57,7 @@ describe('LiveFiguresModel', () => {
     model.onStart({ requestId: 'a', promptTokens: 30, cachedTokens: 0 });
     model.onTokens([{ atMs: 500 }, { atMs: 520 }]);
     model.onStep(step('decode', 500, 20));
-    model.onEnd(trace('a', { firstDeliveredMs: 505, lastDeliveredMs: 545 }));
+    model.onEnd(trace('a', { firstDeliveredMs: 505, lastDeliveredMs: 545 }), 'completed');
     model.onRequest({ outcome: 'completed', trace: trace('a') });
     expect(model.read().ttftMs).to.equal(505);
     expect(model.gapsMs).to.deep.equal([20]);
@@ -82,7 +82,7 @@ describe('LiveFiguresModel', () => {
       model.onStart({ requestId: 'a', promptTokens: 30, cachedTokens: 0 });
       const stopped = { outcome: 'aborted', trace: trace('a', { firstDeliveredMs: 500 }) } as const;
       if (engineFirst) model.onRequest(stopped);
-      model.onEnd(undefined);
+      model.onEnd(undefined, 'aborted');
       if (!engineFirst) model.onRequest(stopped);
       expect(model.read().parts).to.have.property('prefillMs', 460);
     }
@@ -94,7 +94,7 @@ describe('LiveFiguresModel', () => {
     model.onTokens([{ atMs: 0 }, { atMs: 10 }]);
     model.clear();
     model.onTokens([{ atMs: 20 }]);
-    model.onEnd(undefined);
+    model.onEnd(undefined, 'aborted');
     expect(model.read()).to.deep.equal({ phase: 'idle', latency: { n: 0 }, outputTokens: 0 });
   });
 

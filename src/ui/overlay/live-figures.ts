@@ -11,8 +11,15 @@ export const LivePhase = {
   prefill: 'prefill',
   streaming: 'streaming',
   done: 'done',
+  stopped: 'stopped',
+  failed: 'failed',
 } as const;
 export type LivePhase = (typeof LivePhase)[keyof typeof LivePhase];
+
+const ENDED = { completed: LivePhase.done, aborted: LivePhase.stopped, failed: LivePhase.failed } as const;
+
+/** How a request ended. */
+export type Outcome = EngineEvents['request']['outcome'];
 
 /** What an overlay shows; whatever is not known is absent. */
 export interface LiveFigures {
@@ -107,11 +114,11 @@ export class LiveFiguresModel {
   }
 
   /** The chat's request ended; without a trace if it was stopped or failed. */
-  onEnd(trace: RequestTrace | undefined): void {
+  onEnd(trace: RequestTrace | undefined, outcome: Outcome): void {
     // Forgotten meanwhile: it was another engine's.
     if (!this.#followsPage) return;
     this.#followsPage = false;
-    this.#phase = LivePhase.done;
+    this.#phase = ENDED[outcome];
     this.#trace = trace ?? this.#held;
   }
 
@@ -135,7 +142,7 @@ export class LiveFiguresModel {
     if (this.#followsPage || (isOfPage && outcome === 'completed')) return;
     if (!isOfPage) this.#replay(trace);
     this.#trace = trace;
-    this.#phase = LivePhase.done;
+    this.#phase = ENDED[outcome];
   }
 
   /** The page is hidden: gaps say nothing until it is shown. */

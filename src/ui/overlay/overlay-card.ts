@@ -28,6 +28,8 @@ export const PHASE_WORDS: Readonly<Record<LivePhase, string>> = {
   prefill: 'Reading the prompt',
   streaming: 'Streaming',
   done: 'Last answer',
+  stopped: 'Stopped',
+  failed: 'Failed',
 };
 
 export function renderCard(figures: LiveFigures, info: EngineInfo | undefined) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { TokenglassError } from '../../shared/errors.ts';
 import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
@@ -94,8 +95,16 @@ describe('TgOverlay', () => {
     chat.stop();
     await run;
     await drawn(overlay);
-    expect(text(overlay)).to.include('n = 2 gaps');
+    expect(text(overlay)).to.include('n = 2 gaps').and.to.include('Stopped');
     expect(inside(overlay, '.big').textContent).to.match(/\d/);
+  });
+
+  it('TgOverlay: an answer that failed is not called the last answer', async () => {
+    const error = new TokenglassError('internal', 'Cannot go on: a test');
+    const { overlay, chat } = await overlayWith({ tokens: [], error }, { open: true });
+    await chat.ask('x');
+    await drawn(overlay);
+    expect(inside(overlay, '.phase').textContent).to.equal('Failed');
   });
 
   it('TgOverlay: what came while the page was hidden is counted and not measured', async () => {

@@ -80,8 +80,8 @@ export class TgOverlay extends LitElement {
       onStart: (start) => this.#note(() => this.#model.onStart(start)),
       onFirstText: (ttftMs) => this.#note(() => this.#model.onFirstText(ttftMs)),
       onTokens: (output) => this.#note(() => this.#model.onTokens(output), false),
-      onEnd: (trace) => {
-        this.#note(() => this.#model.onEnd(trace));
+      onEnd: (trace, outcome) => {
+        this.#note(() => this.#model.onEnd(trace, outcome));
         if (trace) this.#announce();
       },
       onHidden: () => this.#model.onHidden(),

@@ -7,7 +7,7 @@ import { partsOf } from './ttft-parts.ts';
  * Why the last answer was as fast as it was, in sentences made of measured figures only. Empty while there are none.
  */
 export function plainWords(info: EngineInfo | undefined, figures: LiveFigures): string[] {
-  if (figures.phase !== 'done') return [];
+  if (figures.phase !== 'done' && figures.phase !== 'stopped') return [];
   return [firstTokenWords(figures), tokenWords(info, figures)].filter((sentence) => sentence !== undefined);
 }
 
