@@ -4,9 +4,11 @@ import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
 import { inBothSchemes, inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
+import { countUpdates, quietFrames, until } from '../testing/counting.ts';
 import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, scriptedInfo, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
+import { LivePhase } from './live-figures.ts';
 import { TgOverlay } from './overlay.ts';
 
 async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {}, withChat = true, info = scriptedInfo) {
@@ -22,16 +24,9 @@ async function overlayWith(answer: ScriptedAnswer, set: Partial<TgOverlay> = {},
 
 const text = (overlay: TgOverlay) => overlay.renderRoot.textContent.replace(/\s+/g, ' ');
 
-async function drawn(overlay: TgOverlay): Promise<void> {
-  await nextFrame();
-  await overlay.updateComplete;
-}
-
-/** How often Lit has rendered the element since this was called. */
-function countUpdates(overlay: TgOverlay): () => number {
-  let count = 0;
-  overlay.addController({ hostUpdated: () => (count += 1) });
-  return () => count;
+/** Resolves once the overlay shows how the request ended, which may take as long as its pace. */
+async function drawn(overlay: TgOverlay, phase: LivePhase = LivePhase.done): Promise<void> {
+  await until(() => inside(overlay, '.lamp').classList.contains(phase));
 }
 
 describe('TgOverlay', () => {
@@ -94,7 +89,7 @@ describe('TgOverlay', () => {
     await nextFrame();
     chat.stop();
     await run;
-    await drawn(overlay);
+    await drawn(overlay, LivePhase.stopped);
     expect(text(overlay)).to.include('n = 2 gaps').and.to.include('Stopped');
     expect(inside(overlay, '.big').textContent).to.match(/\d/);
   });
@@ -103,7 +98,7 @@ describe('TgOverlay', () => {
     const error = new TokenglassError('internal', 'Cannot go on: a test');
     const { overlay, chat } = await overlayWith({ tokens: [], error }, { open: true });
     await chat.ask('x');
-    await drawn(overlay);
+    await drawn(overlay, LivePhase.failed);
     expect(inside(overlay, '.phase').textContent).to.equal('Failed');
   });
 
@@ -124,8 +119,7 @@ describe('TgOverlay', () => {
       Reflect.deleteProperty(document, 'hidden');
     }
     await chat.ask('y');
-    await drawn(overlay);
-    expect(text(overlay)).to.include('n = 3 gaps');
+    await until(() => text(overlay).includes('n = 3 gaps'));
   });
 
   it('TgOverlay: a new request takes the old figures away', async () => {
@@ -136,7 +130,7 @@ describe('TgOverlay', () => {
     const started = nextEvent(chat, 'tg-prefill');
     void chat.ask('y');
     await started;
-    await drawn(overlay);
+    await drawn(overlay, LivePhase.prefill);
     expect(text(overlay)).to.include('Reading the prompt');
     expect(inside(overlay, '.big').textContent).to.include(ABSENT);
   });
@@ -227,9 +221,27 @@ describe('TgOverlay', () => {
     await drawn(overlay);
     const after = updates();
     expect(after).to.be.at.most(4);
-    await nextFrame();
-    await nextFrame();
+    await quietFrames();
     expect(updates()).to.equal(after);
+  });
+
+  it('TgOverlay: draws a stream at its own pace, whenever tokens come', async () => {
+    const gate = new Gate();
+    const tokens = Array.from({ length: 60 }, () => 'x ');
+    const { overlay, chat } = await overlayWith({ tokens, pace: gate.pace }, { open: true });
+    const drawnMs: number[] = [];
+    overlay.addController({ hostUpdated: () => drawnMs.push(performance.now()) });
+    const run = chat.ask('x');
+    for (let frame = 0; frame < 50; frame++) {
+      gate.release(1);
+      await nextFrame();
+    }
+    const gapsMs = drawnMs.slice(1).map((ms, i) => ms - drawnMs[i]!);
+    expect(gapsMs).not.to.be.empty;
+    expect(Math.min(...gapsMs)).to.be.at.least(190);
+    gate.release(10);
+    await run;
+    await drawn(overlay);
   });
 
   it('TgOverlay: a screen reader hears the figures once an answer', async () => {

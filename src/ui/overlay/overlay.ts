@@ -71,7 +71,7 @@ export class TgOverlay extends LitElement {
   constructor() {
     super();
     new FollowController(this, {
-      onStep: (step) => this.#note(() => this.#model.onStep(step), false),
+      onStep: (step) => this.#note(() => this.#model.onStep(step)),
       onRequest: (request) => this.#note(() => this.#model.onRequest(request)),
       onCall: () => {
         this.announcement = '';
@@ -79,7 +79,7 @@ export class TgOverlay extends LitElement {
       },
       onStart: (start) => this.#note(() => this.#model.onStart(start)),
       onFirstText: (ttftMs) => this.#note(() => this.#model.onFirstText(ttftMs)),
-      onTokens: (output) => this.#note(() => this.#model.onTokens(output), false),
+      onTokens: (output) => this.#note(() => this.#model.onTokens(output)),
       onEnd: (trace, outcome) => {
         this.#note(() => this.#model.onEnd(trace, outcome));
         if (trace) this.#announce();
@@ -110,10 +110,9 @@ export class TgOverlay extends LitElement {
     if (changed.has('open') || changed.has('engine')) this.#drawTicks();
   }
 
-  /** @param now - in the next frame, whenever it was drawn last */
-  #note(change: () => void, now = true): void {
+  #note(change: () => void): void {
     change();
-    this.#frame.request(now);
+    this.#frame.request();
   }
 
   #draw(): void {

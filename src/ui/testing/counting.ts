@@ -13,7 +13,7 @@ export async function until(done: () => boolean): Promise<void> {
   while (!done()) await nextFrame();
 }
 
-/** Twenty frames, in which something that draws without reason would have drawn. */
+/** Ten frames, in which something that draws without reason would have drawn. */
 export async function quietFrames(): Promise<void> {
   for (let frame = 0; frame < 10; frame += 1) await nextFrame();
 }
