@@ -1,11 +1,12 @@
 import { systemClock, type Clock } from '../../shared/clock.ts';
+import { percentile } from '../../runtime/metrics/percentile.ts';
 
 /** Frames that are remembered. */
 const FRAMES = 8;
 
 /**
- * What a drawing costs the main thread: from its animation frame callback to the task after style, layout and paint of that frame. The least of
- * the latest {@link FRAMES}, since work of others in the same frame, and a thread that was not let run, only add to it.
+ * What a drawing costs the main thread: from its animation frame callback to the task after style, layout and paint of that frame. The median of
+ * the latest {@link FRAMES}: work of others now and then in the same frame, and a thread that was not let run, do not count.
  */
 export class FrameCost {
   readonly #clock: Clock;
@@ -19,7 +20,7 @@ export class FrameCost {
 
   /** Absent before the first frame has ended. */
   get ms(): number | undefined {
-    return this.#costsMs.length === 0 ? undefined : Math.min(...this.#costsMs);
+    return percentile(this.#costsMs, 50);
   }
 
   /** To be called at the beginning of the animation frame callback that draws. */

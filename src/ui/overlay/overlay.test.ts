@@ -4,6 +4,7 @@ import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
 import { inBothSchemes, inside, mount, nextEvent, nextFrame, press, unmountAll } from '../testing/fixture.ts';
+import { paceOf } from '../internal/view-pace.ts';
 import { countUpdates, quietFrames, until } from '../testing/counting.ts';
 import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, scriptedInfo, type ScriptedAnswer } from '../testing/scripted-engine.ts';
@@ -238,7 +239,7 @@ describe('TgOverlay', () => {
     }
     const gapsMs = drawnMs.slice(1).map((ms, i) => ms - drawnMs[i]!);
     expect(gapsMs).not.to.be.empty;
-    expect(Math.min(...gapsMs)).to.be.at.least(190);
+    expect(Math.min(...gapsMs)).to.be.at.least(paceOf(scriptedInfo).liveMs - 10);
     gate.release(10);
     await run;
     await drawn(overlay);

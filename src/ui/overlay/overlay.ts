@@ -8,6 +8,7 @@ import { formatMs, formatMsPerToken } from '../internal/format.ts';
 import { FrameCost } from '../internal/frame-cost.ts';
 import { icons } from '../internal/icons.ts';
 import { PacedFrame } from '../internal/paced-frame.ts';
+import { paceOf } from '../internal/view-pace.ts';
 import { renderFigure } from '../internal/render-figure.ts';
 import { feelStyles } from '../styles/feel.ts';
 import type { TgTimeline } from '../timeline/timeline.ts';
@@ -16,16 +17,15 @@ import { LiveFiguresModel, type LiveFigures } from './live-figures.ts';
 import { overlayStyles } from './overlay.styles.ts';
 import { PHASE_WORDS, renderCard } from './overlay-card.ts';
 
-/** Digits that change faster than this cannot be read, ms. */
-const DRAW_EVERY_MS = 200;
-/** A guest on somebody's page: drawing takes at most this share of the main thread, so where a drawing costs more, there are fewer. */
-const MAX_SHARE = 0.01;
+/** A guest on somebody's page: frames of its own take at most this share of the main thread, so where one costs more, there are fewer. */
+const MAX_SHARE = 0.005;
 /** But so often in any case, ms. */
 const DRAW_AT_LEAST_EVERY_MS = 1000;
 
 /**
  * Latency of the model in a corner of the page: one line, which opens to a card. Follows an engine, or a chat for the times at which
- * text reached the page, or both. Draws only when something has changed, and at most once a frame.
+ * text reached the page, or both. Draws only when something has changed, up to 6 times a second, and less often where that would take more
+ * than 0.5 % of the main thread.
  *
  * @summary Live TTFT and ms/token
  * @csspart line - The one line, a button that opens and closes the card
@@ -63,7 +63,7 @@ export class TgOverlay extends LitElement {
   readonly #model = new LiveFiguresModel();
   readonly #frame = new PacedFrame(
     () => this.#draw(),
-    () => Math.min(DRAW_AT_LEAST_EVERY_MS, Math.max(DRAW_EVERY_MS, (this.#cost.ms ?? 0) / MAX_SHARE)),
+    () => this.#everyMs,
   );
   readonly #cost = new FrameCost();
   readonly #corner = new CornerController(this);
@@ -113,6 +113,11 @@ export class TgOverlay extends LitElement {
   #note(change: () => void): void {
     change();
     this.#frame.request();
+  }
+
+  get #everyMs(): number {
+    const affordableMs = (this.#cost.ms ?? 0) / MAX_SHARE;
+    return Math.min(DRAW_AT_LEAST_EVERY_MS, Math.max(paceOf(this.engine?.info).liveMs, affordableMs));
   }
 
   #draw(): void {
