@@ -99,6 +99,7 @@ export class AnswerController {
       // The answer that was to go on is gone, or another tab has it: that is no fault, and what there was of it stays.
       turn.note = 'Another tab goes on with it';
       this.#settle('stopped');
+      this.#host.dispatchEvent(new TgRequestEndEvent({ runId, outcome: 'aborted', text: turn.answer.text }));
       return;
     }
     this.#settle('error', { error });

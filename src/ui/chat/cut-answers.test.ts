@@ -197,7 +197,10 @@ describe('TgChat, answers that were cut short', () => {
     cut.splice(0);
     let failed = false;
     chat.addEventListener('tg-error', () => (failed = true));
+    const ended = nextEvent(chat, 'tg-request-end');
     await chat.goOn();
+    // Whoever follows the chat need not wait for it any more.
+    expect(await ended).to.include({ outcome: 'aborted', text: 'Time to first' });
     await settled(chat);
     expect(failed).to.equal(false);
     expect(texts(chat)).to.deep.equal(['Time to first']);
