@@ -65,6 +65,8 @@ export interface RequestMarks {
   lastTokenMs?: number;
   /** The last delta reached the caller. */
   lastDeliveredMs?: number;
+  /** The engine was done with the request: complete, stopped or failed, wherever it was by then. */
+  endedMs?: number;
 }
 
 /** Everything that was measured of one request; metrics are pure functions of it. */

@@ -71,6 +71,7 @@ describe('LocalEngine trace', () => {
       firstDeliveredMs: 1207,
       lastTokenMs: 1247,
       lastDeliveredMs: 1247,
+      endedMs: 1247,
     });
     expect(trace.tokenTimesMs).to.deep.equal([1207, 1227, 1247]);
     expect(trace.prefillMs).to.equal(200);
@@ -156,7 +157,7 @@ describe('LocalEngine trace', () => {
     await rejection(answer(engine, { prompt: '' }));
     const { outcome, trace } = await refused;
     expect(outcome).to.equal('failed');
-    expect(trace.marks).to.have.all.keys('calledMs');
+    expect(trace.marks).to.have.all.keys('calledMs', 'endedMs');
     expect(trace.usage).to.deep.equal({ promptTokens: 0, cachedTokens: 0, completionTokens: 0 });
     expect(trace).not.to.have.any.keys('prefillMs', 'seed');
 
@@ -167,7 +168,7 @@ describe('LocalEngine trace', () => {
     const aborted = nextEvent(engine, 'request');
     controller.abort();
     await queued;
-    expect((await aborted).trace.marks).to.have.all.keys('calledMs');
+    expect((await aborted).trace.marks).to.have.all.keys('calledMs', 'endedMs');
     backend.release();
     await first;
   });

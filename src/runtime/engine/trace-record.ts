@@ -111,6 +111,7 @@ export class TraceRecord {
 
   finish(): RequestTrace {
     this.#look();
+    this.#marks.endedMs = this.#clock.now();
     return {
       requestId: this.requestId,
       marks: { ...this.#marks },

@@ -53,6 +53,15 @@ describe('UserTimingWriter', () => {
     ]);
   });
 
+  it('UserTimingWriter: a request that is stopped before its first token lasts until it is stopped', () => {
+    const performance = new Timing();
+    const writer = new UserTimingWriter({ performance });
+    const { usage, requestId } = requestAt(10, [20], 'a');
+    const marks = { calledMs: EPOCH_MS + 10, startedMs: EPOCH_MS + 12, endedMs: EPOCH_MS + 500 };
+    writer.request('aborted', { requestId, marks, usage, tokenTimesMs: [], hidden: false });
+    expect(performance.entries.map(({ start, end }) => [start, end])).to.deep.equal([[10, 500]]);
+  });
+
   it('UserTimingWriter: steps in flight together do not overlap on the track', () => {
     const performance = new Timing();
     const writer = new UserTimingWriter({ performance });

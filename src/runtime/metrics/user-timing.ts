@@ -98,7 +98,7 @@ export class UserTimingWriter {
 
   request(outcome: string, trace: RequestTrace): void {
     const { marks, usage, requestId } = trace;
-    const endMs = marks.lastDeliveredMs ?? marks.lastTokenMs;
+    const endMs = marks.lastDeliveredMs ?? marks.endedMs ?? marks.lastTokenMs;
     if (endMs === undefined) return;
     const ttftMs = ttft(trace);
     // A server may not tell them.

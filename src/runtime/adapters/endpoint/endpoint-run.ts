@@ -66,14 +66,14 @@ export class EndpointRun {
     return trace;
   }
 
-  /** What was measured so far. */
+  /** What was measured of it by the time it ended. */
   trace(): RequestTrace {
     const usage = this.#usage();
     // Times of some of the tokens would make gaps of several look like gaps of one.
     const tokenTimesMs = this.#tokenTimesMs.length === usage.completionTokens ? [...this.#tokenTimesMs] : [];
     return {
       requestId: this.requestId,
-      marks: { ...this.#marks },
+      marks: { ...this.#marks, endedMs: this.#clock.now() },
       usage,
       tokenTimesMs,
       ...(this.seed !== undefined && { seed: this.seed }),
