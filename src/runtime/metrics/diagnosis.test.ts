@@ -265,4 +265,11 @@ describe('diagnose', () => {
     expect(paced.verdict).to.equal('host');
     expect(paced.parts.hostMs).to.be.closeTo(6, 1e-9);
   });
+
+  it('diagnose: where tokens are drafted, says whose time that is', () => {
+    const recorded = madeSteps({ memoryMs: 8 });
+    const drafting = recorded.map((each) => ({ ...each, step: { ...each.step, drafted: 3, accepted: 1 } }));
+    expect(diagnose(recorded, 'decode', GPU).caveats.join(' ')).not.to.contain('drafted');
+    expect(diagnose(drafting, 'decode', GPU).caveats.join(' ')).to.contain('drafted between the steps');
+  });
 });

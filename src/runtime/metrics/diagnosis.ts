@@ -233,6 +233,8 @@ function caveatsOf(
     lacks(!counted, 'The engine does not count its dispatches.');
     lacks(counted && peaks.dispatchMs === undefined, 'The cost of a dispatch on this device was not measured.');
   }
+  const drafts = recorded.some(({ step }) => step.drafted !== undefined);
+  lacks(drafts, 'Tokens are drafted between the steps: that time, also of a draft model, counts as host.');
   lacks(
     mean.fasterThanRoof,
     'Steps are faster than the measured peaks allow: the weights fit in a cache, or the probe was disturbed.',

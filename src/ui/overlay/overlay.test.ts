@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { TokenglassError } from '../../shared/errors.ts';
+import { hidePage } from '../../shared/testing/hide-page.ts';
 import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
 import { seriousViolations } from '../testing/axe.ts';
@@ -104,20 +105,15 @@ describe('TgOverlay', () => {
   });
 
   it('TgOverlay: what came while the page was hidden is counted and not measured', async () => {
-    const hide = (hidden: boolean) => {
-      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    };
     const { overlay, chat } = await overlayWith({ tokens: ['a', 'b', 'c', 'd'] }, { open: true });
+    const show = hidePage();
     try {
-      hide(true);
       await chat.ask('x');
       await drawn(overlay);
       expect(text(overlay)).to.include('No gaps between tokens yet');
       expect(inside(overlay, '.row div:last-child dd').textContent).to.equal('4');
     } finally {
-      hide(false);
-      Reflect.deleteProperty(document, 'hidden');
+      show();
     }
     await chat.ask('y');
     await until(() => text(overlay).includes('n = 3 gaps'));
