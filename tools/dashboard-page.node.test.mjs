@@ -23,6 +23,9 @@ function cutOff() {
   return found;
 }
 
+/** Runs in the page. */
+const isCutOff = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1;
+
 /** Runs in the page. @returns colours that are more than a few pixels of the chart of tokens */
 function coloursOfTokens() {
   const canvas = document
@@ -69,8 +72,11 @@ describe('the pages with a chat', () => {
     await page.locator('tg-composer textarea').focus();
     await page.keyboard.type('What is prefill?');
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => document.querySelector('tg-chat').busy);
-    await page.waitForFunction(() => !document.querySelector('tg-chat').busy, null, { timeout: 120_000 });
+    const answered = () => {
+      const chat = document.querySelector('tg-chat');
+      return chat.shadowRoot.querySelectorAll('.question').length === 2 && !chat.busy;
+    };
+    await page.waitForFunction(answered, null, { timeout: 120_000 });
     await page.locator('tg-token-view .text').last().focus();
     await page.keyboard.press('End');
     assert.match(
@@ -101,7 +107,11 @@ describe('the pages with a chat', () => {
     const session = await page.context().newCDPSession(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } });
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    // Charts take their new size once they are in sight, a frame or more later.
+    for (const plot of await page.locator('.plot').all()) {
+      await plot.scrollIntoViewIfNeeded();
+      for (let tries = 0; tries < 100 && (await plot.evaluate(isCutOff)); tries++) await page.waitForTimeout(50);
+    }
     assert.deepEqual(await page.evaluate(cutOff), []);
   });
 });
