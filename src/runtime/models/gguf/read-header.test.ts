@@ -122,11 +122,9 @@ describe('readGgufHeader', () => {
     expect(given).to.equal(Math.ceil(HEADER_BYTES / 16) * 16);
   });
 
-  it('readGgufHeader: reads a vocabulary of 151,936 tokens within a second', async () => {
+  it('readGgufHeader: reads a vocabulary of 151,936 tokens', async () => {
     const gguf = makeSyntheticGguf({ ...SHAPES.odd, vocab: 151_936, architecture: 'qwen2', quantization: 'Q4_0' });
-    const before = performance.now();
     const { metadata } = await readGgufHeader(streamOf(pieces(gguf, 65_536)));
-    expect(performance.now() - before).to.be.below(1000);
     expect(metadata.get('tokenizer.ggml.tokens')).to.have.length(151_936);
   });
 
