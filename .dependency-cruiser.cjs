@@ -1,9 +1,10 @@
 /** The arrow of imports: shared <- runtime <- worker <- ui <- demo; inside runtime, engine knows no GPU and backends no requests. */
+const TESTS = '\\.test\\.ts$|/testing/';
 const forbid = (name, from, to, comment) => ({
   name,
   severity: 'error',
   comment,
-  from: { path: from },
+  from: { path: from, pathNot: TESTS },
   to: { path: to },
 });
 
@@ -28,20 +29,38 @@ module.exports = {
     forbid(
       'backends-know-no-requests',
       '^src/runtime/backends/',
-      '^src/runtime/(engine|openai|metrics|bench)/',
+      '^src/runtime/(load|request|engine|faces|metrics|bench)/',
       'backends see tokens only',
     ),
     forbid(
       'metrics-are-given-events',
       '^src/runtime/metrics/',
-      '^src/runtime/(engine|backends|text|models|kv)/',
+      '^src/runtime/(load|request|engine|faces|backends|text|models|prefix-cache)/',
       'metrics never reach into engine or backends',
+    ),
+    forbid(
+      'request-is-what-every-engine-needs',
+      '^src/runtime/request/',
+      '^src/runtime/(load|faces|backends|adapters|models|bench)/',
+      'a request knows neither the engine that answers it nor who asks',
+    ),
+    forbid(
+      'text-knows-no-engine',
+      '^src/runtime/text/',
+      '^src/runtime/(load|request|engine|faces|backends|adapters|prefix-cache|metrics|bench)/',
+      'text is ids and strings',
+    ),
+    forbid(
+      'composition-is-on-top',
+      '^src/runtime/(engine|faces|text|models|prefix-cache|backends|adapters|metrics|request)/',
+      '^src/runtime/load/',
+      'only the worker and the bench lab compose engines',
     ),
     {
       name: 'no-test-code-in-product',
       severity: 'error',
-      from: { path: '^src/', pathNot: '\\.test\\.ts$|/testing/' },
-      to: { path: '\\.test\\.ts$|/testing/' },
+      from: { path: '^src/', pathNot: TESTS },
+      to: { path: TESTS },
     },
     {
       name: 'no-unresolvable',

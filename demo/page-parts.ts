@@ -5,7 +5,7 @@ const PAGES = [
   ['', 'Chat'],
   ['dashboard/', 'Dashboard'],
   ['present/', 'Present'],
-  ['compare/', 'Race'],
+  ['race/', 'Race'],
   ['bench/', 'Benchmark'],
 ] as const;
 

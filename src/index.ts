@@ -5,10 +5,10 @@ export { createWebLlmEngine } from './runtime/adapters/web-llm/create-web-llm-en
 export { listWebLlmModels, type WebLlmCatalogEntry } from './runtime/adapters/web-llm/list-models.ts';
 export type { WebLlmOptions } from './runtime/adapters/web-llm/load-web-llm.ts';
 export type { WebLlmModel } from './runtime/adapters/web-llm/web-llm-model.ts';
-export { installLanguageModel, type InstallOptions } from './runtime/adapters/language-model/install-language-model.ts';
+export { installLanguageModel, type InstallOptions } from './runtime/faces/language-model/install-language-model.ts';
 export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';
-export type { Engine, EngineEvents, EngineMetrics } from './runtime/engine/engine.ts';
-export type { SpeculationOption, SpeculationOptions } from './runtime/create-speculator.ts';
+export type { Engine, EngineEvents, EngineMetrics } from './runtime/request/engine.ts';
+export type { SpeculationOption, SpeculationOptions } from './runtime/load/create-speculator.ts';
 export type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -16,10 +16,10 @@ export type {
   ChatMessageParam,
   ToolCall,
   ToolParam,
-} from './runtime/openai/chat-shapes.ts';
-export type { ChatCompletionStream, OpenAiFace } from './runtime/openai/create-openai.ts';
-export type { CompletionUsage, RequestTimings } from './runtime/openai/usage.ts';
-export { takeInterruptedLoads, type InterruptedLoad } from './runtime/models/breadcrumb.ts';
+} from './runtime/faces/openai/chat-shapes.ts';
+export type { ChatCompletionStream, OpenAiFace } from './runtime/faces/openai/create-openai.ts';
+export type { CompletionUsage, RequestTimings } from './runtime/faces/openai/usage.ts';
+export { takeInterruptedLoads, type InterruptedLoad } from './runtime/load/breadcrumb.ts';
 export { CATALOG, type CatalogEntry, type CatalogHubFiles } from './runtime/models/catalog-entries.ts';
 export type { ModelSpec } from './runtime/models/catalog.ts';
 export { collectFiles, type NamedFile } from './runtime/models/file-source.ts';

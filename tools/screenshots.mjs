@@ -1,5 +1,5 @@
 // `npm run screenshots`: the demo pages at three widths and in both themes, into docs/screenshots/.
-//   --only NAME   one page: demo, dashboard, present, models, bench or compare
+//   --only NAME   one page: demo, dashboard, present, models, bench or race
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -79,8 +79,8 @@ const PAGES = [
     },
   },
   {
-    name: 'compare',
-    path: 'compare/index.html',
+    name: 'race',
+    path: 'race/index.html',
     query: [
       ['c', 'onnx-wasm'],
       ['c', 'wllama-cpu'],

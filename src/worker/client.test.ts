@@ -5,7 +5,7 @@ import type { GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import { hidePage } from '../shared/testing/hide-page.ts';
 import type { LoadProgress } from '../shared/info.ts';
 import { DeliveryLog, itl, pageStalls, percentile } from '../runtime/metrics/index.ts';
-import type { Engine } from '../runtime/engine/engine.ts';
+import type { Engine } from '../runtime/request/engine.ts';
 import { createFakeEngine } from '../runtime/engine/testing/fake-engine.ts';
 import { connectEngine, type ConnectOptions } from './client.ts';
 import type { LoadOptions } from './protocol.ts';

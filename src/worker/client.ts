@@ -5,7 +5,7 @@ import { EventQueue } from '../shared/event-queue.ts';
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
 import type { PrefixCache } from '../shared/prefix-cache.ts';
-import type { Engine, EngineEvents, EngineMetrics } from '../runtime/engine/engine.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../runtime/request/engine.ts';
 import { whenDead } from './alive.ts';
 import { DeliveryStamps } from './delivery.ts';
 import { fromWireError, installErrorTransfer } from './error-transfer.ts';

@@ -1,10 +1,10 @@
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
-import { createLocalEngine, type LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import { createLocalEngine, type LocalEngineOptions } from '../runtime/load/create-local-engine.ts';
 import { isWebLlmModel } from '../runtime/adapters/web-llm/web-llm-model.ts';
 import { askToPersist } from '../runtime/models/store/ask-to-persist.ts';
-import type { Engine } from '../runtime/engine/engine.ts';
-import { withOpenAi, type OpenAiFace } from '../runtime/openai/create-openai.ts';
+import type { Engine } from '../runtime/request/engine.ts';
+import { withOpenAi, type OpenAiFace } from '../runtime/faces/openai/create-openai.ts';
 import { connectEngine, type ConnectOptions } from './client.ts';
 import type { LoadOptions } from './protocol.ts';
 import type { ShareOptions } from './share/share-engine.ts';

@@ -2,7 +2,7 @@ import { expose, type Endpoint } from 'comlink';
 import { abortError, TokenglassError } from '../shared/errors.ts';
 import type { LoadProgress } from '../shared/info.ts';
 import type { PrefixCache } from '../shared/prefix-cache.ts';
-import type { Engine, EngineEvents } from '../runtime/engine/engine.ts';
+import type { Engine, EngineEvents } from '../runtime/request/engine.ts';
 import { holdAliveLock } from './alive.ts';
 import { BatchingPort } from './batching-port.ts';
 import { installErrorTransfer, toWireError } from './error-transfer.ts';

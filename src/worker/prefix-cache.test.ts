@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { GenerateRequest } from '../shared/generation.ts';
-import type { Engine } from '../runtime/engine/engine.ts';
+import type { Engine } from '../runtime/request/engine.ts';
 import { answer, collect, rejection } from '../runtime/engine/testing/collect.ts';
 import { createEngine } from './create-engine.ts';
 

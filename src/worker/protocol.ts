@@ -2,8 +2,8 @@ import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generat
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
 import type { CachedPrefix, PrefillResult, PrefixCacheStats } from '../shared/prefix-cache.ts';
 import type { ResumableAnswer } from '../shared/resumable.ts';
-import type { EngineEvents } from '../runtime/engine/engine.ts';
-import type { LocalEngineOptions } from '../runtime/create-local-engine.ts';
+import type { EngineEvents } from '../runtime/request/engine.ts';
+import type { LocalEngineOptions } from '../runtime/load/create-local-engine.ts';
 import type { WireError } from './error-transfer.ts';
 
 /** What crosses the edge of the worker. Calls go through Comlink; tokens, metrics and progress over one port, in batches. */

@@ -1,15 +1,15 @@
 // What the tabs of tabs.node.test.mjs run: our own modules, driven from outside, in pages that are then killed.
-import { nameBlocks } from '../../src/runtime/kv/block-names.ts';
-import { checksum, hashWords } from '../../src/runtime/kv/hash.ts';
-import { KvDatabase } from '../../src/runtime/kv/kv-database.ts';
-import { StoredTier } from '../../src/runtime/kv/stored-tier.ts';
+import { nameBlocks } from '../../src/runtime/prefix-cache/block-names.ts';
+import { checksum, hashWords } from '../../src/runtime/prefix-cache/hash.ts';
+import { KvDatabase } from '../../src/runtime/prefix-cache/kv-database.ts';
+import { StoredTier } from '../../src/runtime/prefix-cache/stored-tier.ts';
 import {
   KILLED_BLOCK_BYTES,
   KILLED_BLOCKS,
   KILLED_SCOPE,
   killedBlock,
   killedTokens,
-} from '../../src/runtime/kv/testing/killed-chain.ts';
+} from '../../src/runtime/prefix-cache/testing/killed-chain.ts';
 import { createModelStore } from '../../src/runtime/models/store/model-store.ts';
 import { storedSource } from '../../src/runtime/models/stored-source.ts';
 import { createUrlSource } from '../../src/runtime/models/url-source.ts';

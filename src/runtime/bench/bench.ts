@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { searchCapacity } from './capacity.ts';
 import { EngineRun, runInTurns, type EngineRunOptions } from './engine-run.ts';
 import { findKnee } from './knee.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import type { Workload } from './load/workload.ts';
 import type { Conditions } from './report.ts';
 

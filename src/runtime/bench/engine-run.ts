@@ -1,4 +1,4 @@
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { conditionsOf } from './conditions.ts';
 import { computeFigures } from './figures.ts';
 import { conversationsAhead, runClosedLoop } from './load/closed-loop.ts';

@@ -1,6 +1,6 @@
 import type { ChatMessage, GenerateRequest } from '../../shared/generation.ts';
 import { TokenglassError } from '../../shared/errors.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 
 /** Plain English, so that the token count of a prefix grows with nearly every word whatever the tokenizer. */
 const FILLER = (

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { TokenglassError } from '../../shared/errors.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { runRace, type Contestant, type RaceEvent, type RaceOptions } from './race.ts';
 import { SimulatedEngine, type SimulatedService } from './testing/simulated-engine.ts';
 import { simulatedWorkload } from './testing/simulated-run.ts';

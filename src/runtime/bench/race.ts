@@ -1,6 +1,6 @@
 import type { TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../../shared/info.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { EngineRun } from './engine-run.ts';
 import { systemTimer, type Timer } from './load/timer.ts';
 import type { Workload } from './load/workload.ts';

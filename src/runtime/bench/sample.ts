@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../shared/clock.ts';
 import type { FinishReason, GenerateRequest } from '../../shared/generation.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { e2e } from '../metrics/e2e.ts';
 import { itl } from '../metrics/itl.ts';
 import { prefillRate } from '../metrics/rates.ts';

@@ -1,5 +1,5 @@
 import type { GenerateRequest } from '../../shared/generation.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 import { percentile } from '../metrics/percentile.ts';
 import { callsPerToken, type GpuCallCounter, type GpuCallCounts } from './gpu-calls.ts';
 

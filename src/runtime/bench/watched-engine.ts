@@ -1,5 +1,5 @@
 import type { TokenEvent } from '../../shared/generation.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine } from '../request/engine.ts';
 
 export interface EngineWatcher {
   onEvent: (event: TokenEvent) => void;

@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../shared/errors.ts';
 import { KV_BLOCK_TOKENS, type Backend, type SequenceId, type SequenceOptions } from '../backends/backend.ts';
-import { queueFull } from './refusals.ts';
+import { queueFull } from '../request/refusals.ts';
 import type { Sequence } from './sequence.ts';
 import type { Speculator } from './speculation/speculator.ts';
 import { byRank, outranks, WaitingList } from './waiting-list.ts';

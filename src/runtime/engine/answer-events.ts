@@ -3,7 +3,7 @@ import type { FinishReason, OutputToken, TokenEvent } from '../../shared/generat
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { SampledToken } from '../backends/backend.ts';
 import type { SequencePlan } from './sequence-plan.ts';
-import type { TraceRecord } from './trace-record.ts';
+import type { TraceRecord } from '../request/trace-record.ts';
 
 /** What the consumer of one answer gets: its start, its deltas, its end. */
 export class AnswerEvents {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { TokenglassError } from '../../shared/errors.ts';
 import type { GenerateRequest } from '../../shared/generation.ts';
 import type { StepRow } from '../backends/backend.ts';
-import type { CompileGrammar } from './grammar.ts';
+import type { CompileGrammar } from '../text/grammar/grammar.ts';
 import { BYTE_VOCAB_SIZE } from './testing/byte-tokenizer.ts';
 import { answer, collect, nextEvent, rejection, settle } from './testing/collect.ts';
 import { createFakeEngine } from './testing/fake-engine.ts';

@@ -7,32 +7,32 @@ import type { PrefillResult, PrefixCache } from '../../shared/prefix-cache.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { ResumableAnswer } from '../../shared/resumable.ts';
-import { Journal } from '../kv/journal.ts';
-import { KvCache, type KvCacheOptions } from '../kv/kv-cache.ts';
+import { Journal } from '../prefix-cache/journal.ts';
+import { KvCache, type KvCacheOptions } from '../prefix-cache/kv-cache.ts';
 import type { PromptInput } from '../text/encode-prompt.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
-import { invalid } from './check.ts';
-import { contextOverflow } from './context-overflow.ts';
-import type { Engine, EngineMetrics } from './engine.ts';
-import type { CompileGrammar } from './grammar.ts';
-import { MetricsEmitter } from './metrics-emitter.ts';
+import { invalid } from '../../shared/check.ts';
+import { contextOverflow } from '../request/context-overflow.ts';
+import type { Engine, EngineMetrics } from '../request/engine.ts';
+import type { CompileGrammar } from '../text/grammar/grammar.ts';
+import { MetricsEmitter } from '../request/metrics-emitter.ts';
 import { OutputText } from './output-text.ts';
-import { EnginePrefixCache } from './prefix-cache.ts';
+import { EnginePrefixCache } from '../prefix-cache/engine-prefix-cache.ts';
 import { journalRequest, resumableAnswer, resumePlan } from './resume.ts';
-import { mergeSampling, randomSeed, type SamplingDefaults } from './sampling-defaults.ts';
+import { mergeSampling, randomSeed, type SamplingDefaults } from '../request/sampling-defaults.ts';
 import { Scheduler } from './scheduler.ts';
 import type { SequencePlan } from './sequence-plan.ts';
 import { Sequence, type Outcome } from './sequence.ts';
 import type { Speculator } from './speculation/speculator.ts';
-import { TraceRecord } from './trace-record.ts';
+import { TraceRecord } from '../request/trace-record.ts';
 import {
   validateInput,
   validateRequest,
   type CheckedRequest,
   type RequestInput,
   type RequestLimits,
-} from './validate-request.ts';
+} from '../request/validate-request.ts';
 
 /** The parts of a {@link LocalEngine}. */
 export interface LocalEngineParts {

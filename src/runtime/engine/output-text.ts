@@ -1,5 +1,5 @@
 import type { TokenDecoder } from '../text/token-decoder.ts';
-import { StopMatcher, type StopMatch } from './stop-matcher.ts';
+import { StopMatcher, type StopMatch } from '../request/stop-matcher.ts';
 
 /** The text of one answer: decoded token by token, up to the first stop string. */
 export class OutputText {

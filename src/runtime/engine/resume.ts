@@ -1,10 +1,10 @@
 import type { ResumableAnswer } from '../../shared/resumable.ts';
-import type { JournalEntry, JournalRequest } from '../kv/journal.ts';
+import type { JournalEntry, JournalRequest } from '../prefix-cache/journal.ts';
 import { createTokenDecoder } from '../text/token-decoder.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { OutputText } from './output-text.ts';
 import type { SequencePlan } from './sequence-plan.ts';
-import type { CheckedRequest } from './validate-request.ts';
+import type { CheckedRequest } from '../request/validate-request.ts';
 
 /** What has to be written down of a request for another engine to go on with it; undefined for one that cannot be gone on with. */
 export function journalRequest(

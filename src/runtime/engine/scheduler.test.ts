@@ -10,7 +10,7 @@ import { Sequence } from './sequence.ts';
 import { bytesOf, byteTokenizer } from './testing/byte-tokenizer.ts';
 import { collect, settle } from './testing/collect.ts';
 import { FakeBackend, type FakeBackendOptions } from './testing/fake-backend.ts';
-import { TraceRecord } from './trace-record.ts';
+import { TraceRecord } from '../request/trace-record.ts';
 
 const clock = { now: () => 0 };
 

@@ -4,7 +4,7 @@ import type { StepTrace } from '../../shared/trace.ts';
 import type { Backend, StepResult, StepRow } from '../backends/backend.ts';
 import { Admission, type SchedulerCache } from './admission.ts';
 import { DEFAULT_MAX_QUEUED, DEFAULT_POLICY, POLICIES } from './policies.ts';
-import { timedOut } from './refusals.ts';
+import { timedOut } from '../request/refusals.ts';
 import type { Sequence, Verified } from './sequence.ts';
 import type { DraftMethod, Speculator } from './speculation/speculator.ts';
 import { StepPace } from './step-pace.ts';

@@ -1,5 +1,5 @@
 import type { SequenceOptions } from '../backends/backend.ts';
-import type { GrammarState } from './grammar.ts';
+import type { GrammarState } from '../text/grammar/grammar.ts';
 import type { OutputText } from './output-text.ts';
 import type { SequenceDrafts } from './speculation/sequence-drafts.ts';
 

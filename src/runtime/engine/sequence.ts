@@ -4,12 +4,12 @@ import type { FinishReason, Priority, TokenEvent, Usage } from '../../shared/gen
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { SampledToken, SequenceId, SequenceOptions, StepRow, StepRowResult } from '../backends/backend.ts';
 import { AnswerEvents } from './answer-events.ts';
-import type { GrammarState } from './grammar.ts';
+import type { GrammarState } from '../text/grammar/grammar.ts';
 import type { SequencePlan } from './sequence-plan.ts';
 import { SequenceTokens } from './sequence-tokens.ts';
 import type { SequenceDrafts } from './speculation/sequence-drafts.ts';
 import type { DraftingSequence } from './speculation/speculator.ts';
-import type { TraceRecord } from './trace-record.ts';
+import type { TraceRecord } from '../request/trace-record.ts';
 import type { Ranked } from './waiting-list.ts';
 
 /** How a sequence ended. */

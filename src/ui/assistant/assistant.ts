@@ -1,6 +1,6 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { EngineName } from '../../shared/info.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import type { CreateEngineOptions } from '../../worker/create-engine.ts';
 import { tokens } from '../styles/tokens.ts';
 import type { TgChat } from '../chat/chat.ts';

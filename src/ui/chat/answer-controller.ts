@@ -1,7 +1,7 @@
 import type { ReactiveControllerHost } from 'lit';
 import type { TokenglassError } from '../../shared/errors.ts';
 import type { GenerateRequest } from '../../shared/generation.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { GenerationController, type GenerationResult } from '../controllers/generation-controller.ts';
 import {
   TgErrorEvent,

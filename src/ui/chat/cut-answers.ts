@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../shared/generation.ts';
 import type { ResumableAnswer } from '../../shared/resumable.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 
 /** An answer of a chat that was cut short, with the conversation that it is the end of. */
 export interface CutAnswer {

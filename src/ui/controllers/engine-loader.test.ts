@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { TokenglassError } from '../../shared/errors.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { ScriptedEngine } from '../testing/scripted-engine.ts';
 import { EngineLoader, type LoaderState } from './engine-loader.ts';
 

@@ -1,6 +1,6 @@
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { LoadProgress } from '../../shared/info.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import type { CreateEngineOptions } from '../../worker/create-engine.ts';
 
 /** What a loader has; exactly one of the three while it loads, has failed or is done, none before. */

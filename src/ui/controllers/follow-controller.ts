@@ -2,7 +2,7 @@ import type { ReactiveController, ReactiveControllerHost } from 'lit';
 import { systemClock } from '../../shared/clock.ts';
 import type { OutputToken } from '../../shared/generation.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
-import type { Engine, EngineEvents } from '../../runtime/engine/engine.ts';
+import type { Engine, EngineEvents } from '../../runtime/request/engine.ts';
 import type { TgChat } from '../chat/chat.ts';
 
 /** What is told of an engine and of a chat; the words of a chat come from its page events. */

@@ -3,7 +3,7 @@ import type { ReactiveController, ReactiveControllerHost } from 'lit';
 import type { Clock } from '../../shared/clock.ts';
 import { TokenglassError } from '../../shared/errors.ts';
 import type { TokenEvent } from '../../shared/generation.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { Gate } from '../testing/gate.ts';
 import { ScriptedEngine, type ScriptedAnswer } from '../testing/scripted-engine.ts';
 import { GenerationController, type GenerationListener } from './generation-controller.ts';

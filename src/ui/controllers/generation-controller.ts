@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../shared/clock.ts';
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { FinishReason, GenerateRequest, OutputToken, TokenEvent, Usage } from '../../shared/generation.ts';
 import type { RequestTrace } from '../../shared/trace.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { DeliveryStamp } from './delivery-stamp.ts';
 
 /** Where a generation is. `queued` until the engine begins, `prefill` until the first text, then `streaming`. */

@@ -4,7 +4,7 @@ import type { EngineInfo, ModelInfo } from '../../shared/info.ts';
 import { wasPageHidden } from '../../shared/page-hidden.ts';
 import { modelNumber } from '../../shared/model-number.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
-import type { EngineEvents } from '../../runtime/engine/engine.ts';
+import type { EngineEvents } from '../../runtime/request/engine.ts';
 import { DeliveryLog, type Delivery } from '../../runtime/metrics/delivery.ts';
 import { diagnose, type Diagnosis } from '../../runtime/metrics/diagnosis.ts';
 import { itl } from '../../runtime/metrics/itl.ts';

@@ -1,6 +1,6 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { StepTrace } from '../../shared/trace.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { peaksOf, type DeviceProbe } from '../../runtime/metrics/probe/device-probe.ts';
 import type { DevicePeaks } from '../../runtime/metrics/step-split.ts';
 import type { TgChat } from '../chat/chat.ts';

@@ -1,7 +1,7 @@
 import { html, LitElement, nothing } from 'lit';
 import { systemClock } from '../../shared/clock.ts';
 import type { GenerateRequest } from '../../shared/generation.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { feelOf, ITL_FEEL, TTFT_FEEL } from '../../runtime/metrics/feel.ts';
 import { LiveLatencyWindow } from '../../runtime/metrics/live.ts';
 import { decodeRate } from '../../runtime/metrics/rates.ts';

@@ -1,7 +1,7 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { PrefixCacheStats } from '../../shared/prefix-cache.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import { CATALOG, type CatalogEntry } from '../../runtime/models/catalog-entries.ts';
 import type { ModelStore, StoredModelInfo, StoreUsage } from '../../runtime/models/store/model-store.ts';
 import { TgModelEvent } from '../events/model-event.ts';

@@ -1,5 +1,5 @@
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
-import type { EngineEvents } from '../../runtime/engine/engine.ts';
+import type { EngineEvents } from '../../runtime/request/engine.ts';
 import { LiveLatencyWindow, type LiveLatency } from '../../runtime/metrics/live.ts';
 import { decodeRate } from '../../runtime/metrics/rates.ts';
 import { ttft, ttftParts, type TtftParts } from '../../runtime/metrics/ttft.ts';

@@ -4,7 +4,7 @@ import type { GenerateRequest, OutputToken, TokenEvent } from '../../shared/gene
 import type { EngineInfo } from '../../shared/info.ts';
 import type { ResumableAnswer } from '../../shared/resumable.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
-import type { Engine, EngineEvents, EngineMetrics } from '../../runtime/engine/engine.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../../runtime/request/engine.ts';
 
 export interface ScriptedAnswer {
   /** Text of each token, in order. */

@@ -1,4 +1,4 @@
-import { probeGpu } from '../../runtime/backends/onnx/adapter-probe.ts';
+import { probeGpu } from '../../runtime/backends/gpu/adapter-probe.ts';
 import type { SharePlace } from './protocol.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { abortError, isTokenglassError } from '../../shared/errors.ts';
 import type { LoadProgress } from '../../shared/info.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import type { EngineFactory, EngineLease, LeaseRequest } from '../host.ts';
 
 /** An engine that is loading or loaded, and who uses it. */

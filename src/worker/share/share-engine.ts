@@ -1,5 +1,5 @@
 import type { LoadProgress } from '../../shared/info.ts';
-import type { Engine } from '../../runtime/engine/engine.ts';
+import type { Engine } from '../../runtime/request/engine.ts';
 import type { LoadOptions } from '../protocol.ts';
 import type { ShareWorkers } from './membership.ts';
 import type { SharePlace } from './protocol.ts';

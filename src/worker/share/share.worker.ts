@@ -6,7 +6,7 @@ startSwitchboard(
   globalThis as unknown as SharedWorkerScope,
   async (options) => {
     // Most often the engine runs in a tab, and this thread needs none of its code.
-    const { createLocalEngine } = await import('../../runtime/create-local-engine.ts');
+    const { createLocalEngine } = await import('../../runtime/load/create-local-engine.ts');
     return createLocalEngine(options);
   },
   choosePlace,

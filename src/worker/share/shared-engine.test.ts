@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { EngineEvents } from '../../runtime/engine/engine.ts';
+import type { EngineEvents } from '../../runtime/request/engine.ts';
 import { answer, collect, nextEvent, rejection } from '../../runtime/engine/testing/collect.ts';
 import type { GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import { shareFake, startedHosts } from './testing/fake-share.ts';

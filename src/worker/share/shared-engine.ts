@@ -2,7 +2,7 @@ import { abortError, isTokenglassError, TokenglassError } from '../../shared/err
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../../shared/generation.ts';
 import type { EngineInfo } from '../../shared/info.ts';
 import type { PrefixCache } from '../../shared/prefix-cache.ts';
-import type { Engine, EngineEvents, EngineMetrics } from '../../runtime/engine/engine.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../../runtime/request/engine.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { connectEngine, type ConnectOptions } from '../client.ts';
 import type { LoadOptions } from '../protocol.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { answer, rejection } from '../../engine/testing/collect.ts';
 import { itl } from '../../metrics/itl.ts';
 import { tpot } from '../../metrics/tpot.ts';

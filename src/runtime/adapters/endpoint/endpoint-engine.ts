@@ -4,17 +4,17 @@ import { EventQueue } from '../../../shared/event-queue.ts';
 import type { GenerateRequest, TokenEvent } from '../../../shared/generation.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
 import type { PromptInput } from '../../text/encode-prompt.ts';
-import { invalid } from '../../engine/check.ts';
-import type { Engine, EngineEvents, EngineMetrics } from '../../engine/engine.ts';
-import { timedOut } from '../../engine/refusals.ts';
-import { MetricsEmitter } from '../../engine/metrics-emitter.ts';
-import { randomSeed } from '../../engine/sampling-defaults.ts';
+import { invalid } from '../../../shared/check.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../../request/engine.ts';
+import { timedOut } from '../../request/refusals.ts';
+import { MetricsEmitter } from '../../request/metrics-emitter.ts';
+import { randomSeed } from '../../request/sampling-defaults.ts';
 import {
   validateInput,
   validateRequest,
   type CheckedRequest,
   type RequestLimits,
-} from '../../engine/validate-request.ts';
+} from '../../request/validate-request.ts';
 import { countTokens } from './count-tokens.ts';
 import { EndpointRun } from './endpoint-run.ts';
 import { requestBody } from './request-body.ts';

@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { ChatMessage, OutputGrammar, SamplingParams } from '../../../shared/generation.ts';
-import type { CheckedRequest } from '../../engine/validate-request.ts';
+import type { CheckedRequest } from '../../request/validate-request.ts';
 import type { ServerKind } from './server-kind.ts';
 
 /** Where a request goes, below the base URL, and its body. */

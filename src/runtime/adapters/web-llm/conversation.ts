@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatRole } from '../../../shared/generation.ts';
-import { invalid } from '../../engine/check.ts';
+import { invalid } from '../../../shared/check.ts';
 import type { MlcChatConfig, MlcPipeline } from './pipeline.ts';
 
 /** A turn as the library reads it. */

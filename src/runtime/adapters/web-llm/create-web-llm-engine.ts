@@ -1,5 +1,5 @@
-import type { Engine } from '../../engine/engine.ts';
-import { withOpenAi, type OpenAiFace } from '../../openai/create-openai.ts';
+import type { Engine } from '../../request/engine.ts';
+import { withOpenAi, type OpenAiFace } from '../../faces/openai/create-openai.ts';
 import { loadWebLlm, type WebLlmOptions } from './load-web-llm.ts';
 
 /**

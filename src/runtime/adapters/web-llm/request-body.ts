@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { OutputGrammar, SamplingParams } from '../../../shared/generation.ts';
-import type { CheckedRequest } from '../../engine/validate-request.ts';
+import type { CheckedRequest } from '../../request/validate-request.ts';
 import { toMlcMessages } from './conversation.ts';
 import type { MlcRequest } from './library.ts';
 import { needsLogits, type LogitWishes } from './logit-probe.ts';

@@ -3,19 +3,19 @@ import { abortError, isTokenglassError, TokenglassError } from '../../../shared/
 import { EventQueue } from '../../../shared/event-queue.ts';
 import type { GenerateRequest, TokenEvent } from '../../../shared/generation.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
-import { contextOverflow } from '../../engine/context-overflow.ts';
-import { timedOut } from '../../engine/refusals.ts';
-import { invalid } from '../../engine/check.ts';
-import type { Engine, EngineEvents, EngineMetrics } from '../../engine/engine.ts';
-import { MetricsEmitter } from '../../engine/metrics-emitter.ts';
-import { randomSeed } from '../../engine/sampling-defaults.ts';
-import { TraceRecord } from '../../engine/trace-record.ts';
+import { contextOverflow } from '../../request/context-overflow.ts';
+import { timedOut } from '../../request/refusals.ts';
+import { invalid } from '../../../shared/check.ts';
+import type { Engine, EngineEvents, EngineMetrics } from '../../request/engine.ts';
+import { MetricsEmitter } from '../../request/metrics-emitter.ts';
+import { randomSeed } from '../../request/sampling-defaults.ts';
+import { TraceRecord } from '../../request/trace-record.ts';
 import {
   validateInput,
   validateRequest,
   type CheckedRequest,
   type RequestLimits,
-} from '../../engine/validate-request.ts';
+} from '../../request/validate-request.ts';
 import type { PromptInput } from '../../text/encode-prompt.ts';
 import { countPromptTokens, EMPTY_THOUGHT } from './conversation.ts';
 import type { MlcChunk, MlcEngine } from './library.ts';

@@ -4,7 +4,7 @@ import type { AdapterInfo, LoadProgress, ModelInfo } from '../../../shared/info.
 import type { BackendCapabilities } from '../backend.ts';
 import type { ModelSource } from '../../models/source.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
-import { describeAdapter, gpuError, probeGpu } from './adapter-probe.ts';
+import { describeAdapter, gpuError, probeGpu } from '../gpu/adapter-probe.ts';
 import { DeviceGuard } from './device-guard.ts';
 import { kvBytesPerToken } from './kv-tensors.ts';
 import { checkBatch, checkPrefill } from './load-check.ts';

@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-web';
-import { BUFFER_USAGE } from './gpu-flags.ts';
+import { BUFFER_USAGE } from '../gpu/gpu-flags.ts';
 import { bytesOf, cpuTensor, disposeKv, kvTokenBytes, type KvLayout, type KvTensors } from './kv-tensors.ts';
 import type { OrtModule } from './ort-runtime.ts';
 

@@ -1,4 +1,4 @@
-import { BUFFER_USAGE, MAP_READ } from './gpu-flags.ts';
+import { BUFFER_USAGE, MAP_READ } from '../gpu/gpu-flags.ts';
 import { headOffset, KvBatch, type KvRow } from './kv-batch.ts';
 import { bytesOf, cpuTensor, kvTokenBytes, type KvLayout, type KvType } from './kv-tensors.ts';
 import type { OrtModule } from './ort-runtime.ts';

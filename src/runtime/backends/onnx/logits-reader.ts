@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-web';
-import { BUFFER_USAGE, MAP_READ } from './gpu-flags.ts';
+import { BUFFER_USAGE, MAP_READ } from '../gpu/gpu-flags.ts';
 
 /** Brings logits to f32 in CPU memory. Its buffers are made once, and again where more are read than before. */
 export class LogitsReader {

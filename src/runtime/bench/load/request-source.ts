@@ -1,6 +1,6 @@
 import { isTokenglassError } from '../../../shared/errors.ts';
 import type { ChatMessage, GenerateRequest } from '../../../shared/generation.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { modelNumber } from '../../../shared/model-number.ts';
 import { fitPrompt } from '../fit-prompt.ts';
 import { RequestPlan, type PlannedRequest } from './request-plan.ts';

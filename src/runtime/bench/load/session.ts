@@ -1,5 +1,5 @@
 import { abortError } from '../../../shared/errors.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { measureRequest, toSample, type Sample } from '../sample.ts';
 import { PauseGate } from './pause-gate.ts';
 import { Recorder, type Stage } from './recorder.ts';

@@ -1,6 +1,6 @@
 import type { SchedulingPolicy } from '../../../shared/info.ts';
 import type { StepTrace } from '../../../shared/trace.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { DEVICES } from '../../metrics/devices.ts';
 import { decodeOn, EXAMPLE_MODELS } from '../../metrics/hardware-what-if.ts';
 import { percentile } from '../../metrics/percentile.ts';

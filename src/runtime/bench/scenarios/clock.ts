@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { itl } from '../../metrics/itl.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { tpot } from '../../metrics/tpot.ts';

@@ -1,5 +1,5 @@
 import type { StepTrace } from '../../../shared/trace.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { diagnose } from '../../metrics/diagnosis.ts';
 import { peaksOf } from '../../metrics/probe/device-probe.ts';
 import { probeGpu } from '../../metrics/probe/gpu-probe.ts';

@@ -1,5 +1,5 @@
 import type { RequestTrace } from '../../../shared/trace.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { TraceLog } from '../../metrics/trace-log.ts';
 import { tpot } from '../../metrics/tpot.ts';

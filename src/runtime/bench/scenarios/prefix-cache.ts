@@ -1,5 +1,5 @@
 import { KV_BLOCK_TOKENS } from '../../backends/backend.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { ttft, ttftParts } from '../../metrics/ttft.ts';
 import { measureRequest } from '../sample.ts';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 
 /** How a scenario gets its engines: like `createEngine` of the package, which this layer may not import. */
 export type CreateScenarioEngine = (options: {

@@ -1,6 +1,6 @@
 import type { ChatMessage, GenerateRequest } from '../../../shared/generation.ts';
 import type { StepTrace } from '../../../shared/trace.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
 import { acceptanceRate, tokensPerStep } from '../../metrics/speculation.ts';
 import { tpot } from '../../metrics/tpot.ts';

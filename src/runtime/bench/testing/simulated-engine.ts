@@ -1,7 +1,7 @@
 import { TokenglassError, abortError } from '../../../shared/errors.ts';
 import type { GenerateRequest, OutputToken, TokenEvent } from '../../../shared/generation.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
-import type { Engine, EngineMetrics } from '../../engine/engine.ts';
+import type { Engine, EngineMetrics } from '../../request/engine.ts';
 import type { Timer } from '../load/timer.ts';
 
 export interface SimulatedService {

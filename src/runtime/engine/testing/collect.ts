@@ -1,5 +1,5 @@
 import type { GenerateRequest, OutputToken, TokenEvent } from '../../../shared/generation.ts';
-import type { Engine, EngineEvents } from '../engine.ts';
+import type { Engine, EngineEvents } from '../../request/engine.ts';
 
 type StartEvent = Extract<TokenEvent, { type: 'start' }>;
 type EndEvent = Extract<TokenEvent, { type: 'end' }>;

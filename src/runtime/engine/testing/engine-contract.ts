@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { GenerateRequest } from '../../../shared/generation.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { answer, type Answer } from './collect.ts';
 import { describeAborts } from './engine-contract-abort.ts';
 import { describeAnswers } from './engine-contract-answer.ts';

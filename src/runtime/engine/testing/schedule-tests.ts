@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SeededRandom } from '../../models/testing/random.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../../request/engine.ts';
 import { answer, type Answer } from './collect.ts';
 import type { FakeBackend, FakeBackendOptions } from './fake-backend.ts';
 import { drawSchedule, runSchedule, type Schedule, type ScheduledAnswer } from './schedules.ts';

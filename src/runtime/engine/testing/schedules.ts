@@ -1,7 +1,7 @@
 import type { GenerateRequest, Priority, SamplingParams } from '../../../shared/generation.ts';
 import type { SchedulingPolicy } from '../../../shared/info.ts';
 import type { SeededRandom } from '../../models/testing/random.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../../request/engine.ts';
 
 /** A request of a schedule, and when it joins and leaves. */
 interface ScheduledRequest {

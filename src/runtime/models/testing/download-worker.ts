@@ -1,4 +1,4 @@
-import { leaveBreadcrumb } from '../breadcrumb.ts';
+import { leaveBreadcrumb } from '../../load/breadcrumb.ts';
 import { createModelStore } from '../store/model-store.ts';
 import { storedSource } from '../stored-source.ts';
 import { createUrlSource } from '../url-source.ts';

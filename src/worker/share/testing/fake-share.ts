@@ -1,4 +1,4 @@
-import type { Engine } from '../../../runtime/engine/engine.ts';
+import type { Engine } from '../../../runtime/request/engine.ts';
 import type { ShareWorkers } from '../membership.ts';
 import { shareEngine, type ShareOptions } from '../share-engine.ts';
 

@@ -1,5 +1,5 @@
 import type { GenerateRequest, TokenEvent } from '../../../../shared/generation.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../request/engine.ts';
 import type { Fetch } from '../send.ts';
 
 interface Body {

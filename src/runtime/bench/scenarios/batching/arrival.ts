@@ -1,4 +1,4 @@
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../request/engine.ts';
 import { percentile } from '../../../metrics/percentile.ts';
 import { fitPrompt } from '../../fit-prompt.ts';
 import { questionOf } from './load.ts';

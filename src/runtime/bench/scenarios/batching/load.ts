@@ -1,6 +1,6 @@
 import type { GenerateRequest } from '../../../../shared/generation.ts';
 import type { StepTrace } from '../../../../shared/trace.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../request/engine.ts';
 import { itl } from '../../../metrics/itl.ts';
 import { ttft } from '../../../metrics/ttft.ts';
 

@@ -1,0 +1,86 @@
+import { TokenglassError } from '../../shared/errors.ts';
+import type { EngineName } from '../../shared/info.ts';
+import { gpuError, type GpuProbe } from '../backends/gpu/adapter-probe.ts';
+
+/** An engine of this project that runs: never `auto`, and none that brings its own loop. */
+export type LocalEngineName = Exclude<EngineName, 'auto' | 'web-llm'>;
+
+/** In which formats the model is there. */
+export interface ModelFormats {
+  gguf: boolean;
+  onnx: boolean;
+}
+
+export interface EngineChoice {
+  engine: LocalEngineName;
+  /** One sentence for people: `EngineInfo.reason`. */
+  reason: string;
+}
+
+/** What each engine needs. */
+const NEEDS: Readonly<Record<LocalEngineName, { format: keyof ModelFormats; gpu: boolean; name: string }>> = {
+  webgpu: { format: 'gguf', gpu: true, name: 'on WebGPU' },
+  'onnx-webgpu': { format: 'onnx', gpu: true, name: 'on WebGPU (onnxruntime-web)' },
+  'onnx-wasm': { format: 'onnx', gpu: false, name: 'on the CPU (WASM)' },
+};
+
+/**
+ * The rule behind `engine: 'auto'`: on a real GPU our own WebGPU runtime for a model that is there as GGUF, else onnxruntime-web on WebGPU; WASM where
+ * there is no adapter or only a software one, on which WebGPU is many times slower than WASM. An engine that is asked for by name is taken
+ * or refused, never replaced.
+ *
+ * @returns what to load, best first; the later ones are for when the GPU turns out not to do
+ * @throws TokenglassError `no-webgpu`, `no-adapter`, `insecure-context` where only WebGPU would do; `model-unsupported` if the model is not there
+ *   in the engine's format; `unsupported` for a name that is no engine here
+ */
+export function chooseEngines(
+  requested: LocalEngineName | 'auto',
+  probe: GpuProbe,
+  formats: ModelFormats,
+): [EngineChoice, ...EngineChoice[]] {
+  if (requested === 'auto') return chooseAutomatically(probe, formats);
+  if (!Object.hasOwn(NEEDS, requested)) {
+    const known = ['auto', ...Object.keys(NEEDS), 'web-llm'].join(', ');
+    const message = `Cannot take the engine "${requested}": it does not run here; take one of ${known}`;
+    throw new TokenglassError('unsupported', message, { details: { engine: requested } });
+  }
+  const { format, gpu, name } = NEEDS[requested];
+  if (!formats[format]) {
+    const wanted = { gguf: 'a GGUF file', onnx: 'the folder of an ONNX model' }[format];
+    const message = `Cannot run this model with the engine ${requested}: the model is of another format; give ${wanted}, or take the engine auto`;
+    throw new TokenglassError('model-unsupported', message, { details: { engine: requested, format } });
+  }
+  if (gpu && probe.status !== 'adapter') throw gpuError(probe);
+  const slow =
+    gpu && probe.status === 'adapter' && probe.info.isFallback
+      ? `; ${probe.info.description} is a software adapter, so it is slow`
+      : '';
+  return [{ engine: requested, reason: `Runs ${name}, because this engine was asked for${slow}.` }];
+}
+
+function chooseAutomatically(probe: GpuProbe, formats: ModelFormats): [EngineChoice, ...EngineChoice[]] {
+  const wasm = (because: string): EngineChoice => ({
+    engine: 'onnx-wasm',
+    reason: `Runs on the CPU (WASM), because ${because}.`,
+  });
+  if (probe.status !== 'adapter') {
+    if (formats.onnx) return [wasm(probe.reason)];
+    throw gpuError(probe);
+  }
+  const { description, isFallback } = probe.info;
+  if (isFallback) {
+    if (formats.onnx) return [wasm(`the only WebGPU adapter here, ${description}, is a software one, and slower`)];
+    const reason = `Runs on WebGPU, which GGUF files need; ${description} is a software adapter, so it is slow.`;
+    return [{ engine: 'webgpu', reason }];
+  }
+  const onGpu = (['webgpu', 'onnx-webgpu'] as const)
+    .filter((engine) => formats[NEEDS[engine].format])
+    .map((engine) => ({ engine, reason: `Runs ${NEEDS[engine].name}, because there is a GPU: ${description}.` }));
+  const all = formats.onnx ? [...onGpu, wasm(`the GPU, ${description}, did not do`)] : onGpu;
+  const [first, ...rest] = all;
+  if (first) return [first, ...rest];
+  throw new TokenglassError(
+    'model-unsupported',
+    'Cannot run this model: it has no format that runs here; give another',
+  );
+}
