@@ -1,72 +1,43 @@
-// `npm test`: type check, lint, unit and browser tests. The last line is "N passed, N failed, N skipped", and the exit code is true to it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// The tests. The last line is "N passed, N failed, N skipped", and the exit code is true to it.
+//   npm test                      everything: types, lint, format, layers, size, dead code, Node tests, browser tests
+//   npm test -- FILE [FILE ...]   these test files alone, Node's or the browser's
+//   npm run test:fast             types, and lint, format and tests of the files that changed since the last commit
+//   npm run test:fast -- --base main   the same since another commit
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureChromium } from './chromium.mjs';
-import { listFiles } from './files.mjs';
+import { nodeProgram, runCommand } from './run-command.mjs';
+import { allNodeTests, changedFiles, isBrowserTest, isNodeTest, testsOf } from './test-files.mjs';
 
-const bin = (name, path) => [process.execPath, join('node_modules', path ?? `${name}/bin/${name}.js`)];
+const TSC = nodeProgram('typescript/bin/tsc');
+const ESLINT = nodeProgram('eslint/bin/eslint.js');
+const PRETTIER = [...nodeProgram('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn'];
 
-/** Checks count as one test each: a check that fails is a failure, not a footnote. */
+/** Each check counts as one test: a check that fails is a failure, not a footnote. */
 const CHECKS = [
-  ['types', [...bin('typescript', 'typescript/bin/tsc')]],
-  ['lint', [...bin('eslint'), '.', '--max-warnings', '0']],
-  ['format', [...bin('prettier', 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']],
+  ['types', TSC],
+  ['lint', [...ESLINT, '.', '--max-warnings', '0']],
+  ['format', [...PRETTIER, '.']],
   [
     'layers and cycles',
-    [...bin('', 'dependency-cruiser/bin/dependency-cruise.mjs'), 'src', 'demo', '--config', '.dependency-cruiser.cjs'],
+    [
+      ...nodeProgram('dependency-cruiser/bin/dependency-cruise.mjs'),
+      'src',
+      'demo',
+      '--config',
+      '.dependency-cruiser.cjs',
+    ],
   ],
   ['size budget', [process.execPath, 'tools/size.mjs']],
-  ['dead code', [...bin('knip'), '--no-progress']],
+  ['dead code', [...nodeProgram('knip/bin/knip.js'), '--no-progress']],
 ];
 
-const totals = { passed: 0, failed: 0, skipped: 0 };
-const scratch = mkdtempSync(join(tmpdir(), 'tokenglass-test-'));
-
-/** Time for one check or one group of tests: far more than any takes, so that what hangs is a failure with a name. */
-const LIMIT_MS = 35 * 60_000;
 /** Time for one file of Node tests, which a test that left a server open would keep running. */
 const FILE_LIMIT_MS = 8 * 60_000;
 
-/** Resolves to whether it ended well. It has a process group of its own: browsers that it started end with it. */
-async function run([command, ...args], env = {}) {
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env },
-    detached: process.platform !== 'win32',
-  });
-  const end = () => {
-    try {
-      process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
-    } catch {
-      // It has ended.
-    }
-  };
-  const interrupt = () => (end(), process.exit(130));
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  const timer = setTimeout(() => {
-    console.error(`Ended after ${LIMIT_MS / 60_000} minutes: ${args.join(' ')}`);
-    end();
-  }, LIMIT_MS);
-  const [status] = await once(child, 'exit');
-  clearTimeout(timer);
-  process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
-  end();
-  return status === 0;
-}
-
-function heading(name) {
-  console.log(`\n== ${name}`);
-}
-
-async function runChecks() {
-  for (const [name, command] of CHECKS) {
-    heading(name);
-    totals[(await run(command)) ? 'passed' : 'failed'] += 1;
-  }
-}
+const totals = { passed: 0, failed: 0, skipped: 0 };
+const scratch = mkdtempSync(join(tmpdir(), 'tokenglass-test-'));
 
 function add(counts, ok) {
   for (const key of Object.keys(totals)) totals[key] += counts[key] ?? 0;
@@ -81,12 +52,19 @@ function readCounts(path) {
   }
 }
 
-async function runNodeTests() {
-  const files = [...listFiles('src'), ...listFiles('tools')].filter((path) => /\.node\.test\.(ts|mjs)$/.test(path));
-  heading(`Node tests (${files.length} files)`);
+async function runChecks(checks) {
+  for (const [name, command] of checks) {
+    console.log(`\n== ${name}`);
+    const { ok } = await runCommand(command);
+    totals[ok ? 'passed' : 'failed'] += 1;
+  }
+}
+
+async function runNodeTests(files) {
+  if (!files.length) return;
+  console.log(`\n== Node tests (${files.length} files)`);
   const counts = join(scratch, 'node.json');
-  const reporter = `--test-reporter=${new URL('./node-count-reporter.mjs', import.meta.url).href}`;
-  const ok = await run(
+  const { ok } = await runCommand(
     [
       process.execPath,
       '--import',
@@ -95,26 +73,62 @@ async function runNodeTests() {
       `--test-timeout=${FILE_LIMIT_MS}`,
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
-      reporter,
+      `--test-reporter=${new URL('./node-count-reporter.mjs', import.meta.url).href}`,
       '--test-reporter-destination=stderr',
       ...files,
     ],
-    { TEST_COUNTS: counts },
+    { env: { TEST_COUNTS: counts } },
   );
   add(readCounts(counts), ok);
 }
 
-async function runBrowserTests() {
-  heading('Browser tests');
+/** What the browser tests print is kept until they have ended, as other checks print beside them. `files`: all without it. */
+async function runBrowserTests(files) {
+  if (files && !files.length) return;
   const counts = join(scratch, 'browser.json');
-  const ok = await run([process.execPath, 'node_modules/@web/test-runner/dist/bin.js'], { TEST_COUNTS: counts });
+  const { ok, output } = await runCommand(nodeProgram('@web/test-runner/dist/bin.js'), {
+    env: { TEST_COUNTS: counts, ...(files && { TEST_FILES: files.join(',') }) },
+    quiet: true,
+  });
   add(readCounts(counts), ok);
+  return `\n== Browser tests\n${output}`;
 }
 
+/** Node tests start browsers of their own and wait for them most of the time: both kinds run beside each other. */
+async function runTests(checks, nodeTests, browserTests) {
+  const inBrowser = runBrowserTests(browserTests);
+  await runChecks(checks);
+  await runNodeTests(nodeTests);
+  console.log((await inBrowser) ?? '');
+}
+
+async function runFast(args) {
+  const base = args[0] === '--base' ? args[1] : undefined;
+  const changed = changedFiles(base);
+  const tests = testsOf(changed);
+  const linted = changed.filter((path) => /^(src|demo|tools)\/.*\.(ts|mjs)$/.test(path));
+  const formatted = changed.filter((path) => /\.(ts|mjs|cjs|js|json|css|html|md)$/.test(path));
+  console.log(`${changed.length} files changed; ${tests.length} test files are concerned`);
+  await runTests(
+    [
+      ['types', TSC],
+      ...(linted.length ? [['lint', [...ESLINT, ...linted, '--max-warnings', '0', '--no-warn-ignored']]] : []),
+      ...(formatted.length ? [['format', [...PRETTIER, ...formatted]]] : []),
+    ],
+    tests.filter(isNodeTest),
+    tests.filter(isBrowserTest),
+  );
+}
+
+const args = process.argv.slice(2);
 ensureChromium();
-await runChecks();
-await runNodeTests();
-await runBrowserTests();
+if (args[0] === '--fast') await runFast(args.slice(1));
+else if (args.length) {
+  const unknown = args.filter((path) => !isNodeTest(path) && !isBrowserTest(path));
+  if (unknown.length)
+    throw new TypeError(`Cannot test ${unknown.join(', ')}: name files that end in .test.ts or .node.test.mjs`);
+  await runTests([], args.filter(isNodeTest), args.filter(isBrowserTest));
+} else await runTests(CHECKS, allNodeTests());
 rmSync(scratch, { recursive: true, force: true });
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed ? 1 : 0);
