@@ -1,10 +1,10 @@
-import type { EngineName } from '../src/index.ts';
+import { FILE_ENGINE_NAMES, type EngineName } from '../src/shared/engines.ts';
 
-const ENGINES: readonly EngineName[] = ['auto', 'webgpu', 'onnx-webgpu', 'onnx-wasm'];
+const PAGE_ENGINES: readonly EngineName[] = ['auto', ...FILE_ENGINE_NAMES];
 
 /** What the address of the page asks for. */
 export interface PageOptions {
-  /** `?engine=auto|webgpu|onnx-webgpu|onnx-wasm` @default 'auto' */
+  /** `?engine=` auto, or a name of {@link FILE_ENGINE_NAMES} @default 'auto' */
   engine: EngineName;
   /** `?model=` a catalog name or the URL of a model @default 'tutor' */
   model: string;
@@ -18,7 +18,7 @@ export interface PageOptions {
   temperature: number;
 }
 
-const isEngine = (value: string | null): value is EngineName => ENGINES.includes(value as EngineName);
+const isEngine = (value: string | null): value is EngineName => PAGE_ENGINES.includes(value as EngineName);
 
 /** A number of the address, or the default if it is not one in that range. */
 function numberOf(query: URLSearchParams, name: string, fallback: number, least: number): number {

@@ -31,6 +31,7 @@ export {
   type StoredModelInfo,
   type StoreUsage,
 } from './runtime/models/store/model-store.ts';
+export type { EngineName } from './shared/engines.ts';
 export { isTokenglassError, TokenglassError, type ErrorCode } from './shared/errors.ts';
 export type {
   ChatMessage,
@@ -48,7 +49,6 @@ export type {
 export type {
   AdapterInfo,
   EngineInfo,
-  EngineName,
   LoadProgress,
   LoadWarning,
   ModelInfo,

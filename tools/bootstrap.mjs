@@ -51,6 +51,8 @@ if (!tool || !existsSync(join(ROOT, 'tools', `${tool}.mjs`)))
 checkNode();
 ensureDependencies();
 process.chdir(ROOT);
+const { register } = await import('tsx/esm/api'); // tools read the tables of the product, which are TypeScript
+register();
 process.argv = [process.argv[0], join(ROOT, 'tools', `${tool}.mjs`), ...args];
 try {
   await import(pathToFileURL(process.argv[1]).href);

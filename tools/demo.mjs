@@ -3,13 +3,13 @@
 import { parseArgs } from 'node:util';
 import { launchBrowser, openPage } from './browser.mjs';
 import { buildDemo } from './demo-build.mjs';
-import { checkEngine } from './engines.mjs';
+import { checkEngine, ENGINES } from './engines.mjs';
 import { serveFolder } from './server.mjs';
 
 const HELP = `npm run demo [-- options]
   --port N            serve at this port (default 5173, or a free one if it is taken)
   --headless          ask in headless Chromium and print the answer; the question is the next argument
-  --engine NAME       auto, webgpu, onnx-webgpu or onnx-wasm (default auto)
+  --engine NAME       ${ENGINES.join(', ')} (default auto)
   --model NAME        tutor, or a URL (default tutor)
   --max-tokens N      at most this many output tokens`;
 

@@ -1,5 +1,7 @@
-// Names that `--engine` takes.
-export const ENGINES = ['auto', 'webgpu', 'onnx-webgpu', 'onnx-wasm'];
+import { FILE_ENGINE_NAMES } from '../src/shared/engines.ts';
+
+/** Names that `--engine` takes. */
+export const ENGINES = ['auto', ...FILE_ENGINE_NAMES];
 
 /** Those that bring a model of their own: only a benchmark can name them. */
 export const BENCH_ENGINES = [...ENGINES, 'web-llm', 'endpoint'];

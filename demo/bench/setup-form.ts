@@ -1,15 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { WORKLOADS, type WorkloadName } from '../../src/runtime/bench/setup/presets.ts';
+import { ENGINE_NAMES, ENGINES } from '../../src/shared/engines.ts';
 import type { Setup, SetupName } from '../../src/runtime/bench/setup/setup.ts';
 
-/** Engines as a page names them. */
-const ENGINES = [
-  ['webgpu', 'WebGPU'],
-  ['onnx-webgpu', 'ONNX on GPU'],
-  ['onnx-wasm', 'ONNX on CPU'],
-  ['web-llm', 'WebLLM'],
+/** Engines as a page names them, and a server. */
+const CONTENDERS: readonly (readonly [name: string, label: string])[] = [
+  ...ENGINE_NAMES.map((name) => [name, ENGINES[name].label] as const),
   ['endpoint', 'A server'],
-] as const;
+];
 
 const ARRIVALS = [
   ['closed', 'Closed loop: users wait for answers'],
@@ -103,7 +101,7 @@ export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions
   const pickEngines = (event: Event): void => {
     const { value, checked } = event.target as HTMLInputElement;
     const rest = engines.filter((engine) => engine !== value && engine !== 'auto');
-    const picked = ENGINES.map(([name]) => name as string).filter(
+    const picked = CONTENDERS.map(([name]) => name).filter(
       (name) => rest.includes(name) || (checked && name === value),
     );
     onChange({ engine: picked.join(',') || undefined });
@@ -113,7 +111,7 @@ export function setupForm({ setup, running, onChange, onFile }: SetupFormOptions
     <fieldset ?disabled=${running}>
       <legend>What runs</legend>
       <div class="ticks" role="group" aria-label="Engines; none ticked: the best for this device">
-        ${ENGINES.map(
+        ${CONTENDERS.map(
           ([name, label]) => html`
             <label class="tick">
               <input

@@ -6,6 +6,7 @@ import {
   type LoadProgress,
   type ModelSpec,
 } from '../../src/index.ts';
+import { ENGINES, type LoadableEngineName } from '../../src/shared/engines.ts';
 import { createBuiltInSource, TUTOR_GGUF } from '../../src/runtime/models/builtin.ts';
 import { CATALOG } from '../../src/runtime/models/catalog-entries.ts';
 import { int8Copy } from '../../src/runtime/models/gguf/int8-copy.ts';
@@ -47,19 +48,19 @@ export function contenders(model: string): readonly Contender[] {
       return createEngine({ model: (await modelOf?.()) ?? model, engine, onProgress, signal, ...rest });
     },
   });
-  const gpu = 'Our own runtime, on the graphics chip';
-  const cpu = 'onnxruntime-web, on the processor';
+  const whole = (engine: LoadableEngineName): Contender =>
+    of(engine, ENGINES[engine].label, ENGINES[engine].about, engine);
   const int8 = int8Of(model);
   return [
-    of('webgpu', 'WebGPU', gpu, 'webgpu'),
+    whole('webgpu'),
     of('webgpu-no-cache', 'WebGPU, no cache', 'The same, every prompt computed anew', 'webgpu', {
       prefixCache: false,
     }),
     ...(int8
       ? [of('webgpu-int8', 'WebGPU, INT8', 'The same, the model in twice the bytes', 'webgpu', { model: int8 })]
       : []),
-    of('onnx-webgpu', 'ONNX on GPU', 'onnxruntime-web, on the graphics chip', 'onnx-webgpu'),
-    of('onnx-wasm', 'ONNX on CPU', cpu, 'onnx-wasm'),
+    whole('onnx-webgpu'),
+    whole('onnx-wasm'),
     of('onnx-wasm-no-cache', 'ONNX on CPU, no cache', 'The same, every prompt computed anew', 'onnx-wasm', {
       prefixCache: false,
     }),

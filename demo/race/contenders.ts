@@ -5,6 +5,7 @@ import {
   type Engine,
   type EngineName,
 } from '../../src/index.ts';
+import { ENGINES, FILE_ENGINE_NAMES, type EngineSetting, type LoadableEngineName } from '../../src/shared/engines.ts';
 import type { LoadProgress } from '../../src/index.ts';
 import type { LoadRacer } from './adapters/racer.ts';
 
@@ -43,16 +44,21 @@ export interface Kind {
   load: (settings: Settings, hooks: LoadHooks) => Promise<Engine>;
 }
 
-const ours = (
-  id: Exclude<EngineName, 'auto'>,
-  name: string,
-  words: string,
-  settings: readonly SettingName[],
-): Kind => ({
+/** Settings of the race, by the options of an engine that they set. */
+const SETTING_OF: Readonly<Partial<Record<EngineSetting, SettingName>>> = {
+  prefixCache: 'cache',
+  threads: 'threads',
+  runAhead: 'run-ahead',
+  speculation: 'speculation',
+  contextTokens: 'context',
+  worker: 'worker',
+};
+
+const ours = (id: LoadableEngineName): Kind => ({
   id,
-  name,
-  words,
-  settings,
+  name: ENGINES[id].label,
+  words: ENGINES[id].about,
+  settings: ['model', ...ENGINES[id].settings.flatMap((setting) => SETTING_OF[setting] ?? [])],
   load: (settings, hooks) => createEngine(engineOptions(id, settings, hooks)),
 });
 
@@ -104,29 +110,7 @@ const transformers = () => import('./adapters/transformers.ts');
 
 /** All that can be raced. */
 export const KINDS: readonly Kind[] = [
-  ours('webgpu', 'WebGPU', 'Our own runtime, on the graphics chip', [
-    'model',
-    'cache',
-    'run-ahead',
-    'speculation',
-    'context',
-    'worker',
-  ]),
-  ours('onnx-webgpu', 'ONNX on GPU', 'onnxruntime-web, on the graphics chip', [
-    'model',
-    'cache',
-    'speculation',
-    'context',
-    'worker',
-  ]),
-  ours('onnx-wasm', 'ONNX on CPU', 'onnxruntime-web, on the processor', [
-    'model',
-    'cache',
-    'threads',
-    'speculation',
-    'context',
-    'worker',
-  ]),
+  ...FILE_ENGINE_NAMES.map(ours),
   library('wllama-gpu', 'gpu', ['wllama on GPU', 'llama.cpp in WebAssembly, its WebGPU backend'], wllama),
   library('wllama-cpu', 'cpu', ['wllama on CPU', 'llama.cpp in WebAssembly'], wllama),
   library(
@@ -141,11 +125,7 @@ export const KINDS: readonly Kind[] = [
     ['transformers.js on CPU', 'Hugging Face’s library, on the processor'],
     transformers,
   ),
-  ours('web-llm', 'WebLLM', 'MLC’s library; needs a model of its own catalog, from the network', [
-    'model',
-    'context',
-    'worker',
-  ]),
+  ours('web-llm'),
   {
     id: 'endpoint',
     name: 'A server',

@@ -1,5 +1,4 @@
-/** Names of the engines a page can ask for; `auto` takes the best that runs well here. */
-export type EngineName = 'auto' | 'webgpu' | 'onnx-webgpu' | 'onnx-wasm' | 'web-llm';
+import type { LoadableEngineName } from './engines.ts';
 
 export interface AdapterInfo {
   vendor: string;
@@ -53,7 +52,7 @@ export interface SchedulingInfo {
 
 export interface EngineInfo {
   /** The engine that runs, never `auto`. */
-  engine: Exclude<EngineName, 'auto'> | (string & {});
+  engine: LoadableEngineName | (string & {});
   /** Version of Tokenglass or of the library behind the engine. */
   version: string;
   model: ModelInfo;

@@ -1,9 +1,13 @@
 import { TokenglassError } from '../../shared/errors.ts';
-import type { EngineName } from '../../shared/info.ts';
+import { ENGINES, type LoadableEngineName } from '../../shared/engines.ts';
 import { gpuError, type GpuProbe } from '../backends/gpu/adapter-probe.ts';
 
 /** An engine of this project that runs: never `auto`, and none that brings its own loop. */
-export type LocalEngineName = Exclude<EngineName, 'auto' | 'web-llm'>;
+export type LocalEngineName = Exclude<LoadableEngineName, 'web-llm'>;
+
+/** Whether a name is that of an engine with our own loop. */
+export const isLocalEngineName = (name: string): name is LocalEngineName =>
+  Object.hasOwn(ENGINES, name) && name !== 'web-llm';
 
 /** In which formats the model is there. */
 export interface ModelFormats {
@@ -16,13 +20,6 @@ export interface EngineChoice {
   /** One sentence for people: `EngineInfo.reason`. */
   reason: string;
 }
-
-/** What each engine needs. */
-const NEEDS: Readonly<Record<LocalEngineName, { format: keyof ModelFormats; gpu: boolean; name: string }>> = {
-  webgpu: { format: 'gguf', gpu: true, name: 'on WebGPU' },
-  'onnx-webgpu': { format: 'onnx', gpu: true, name: 'on WebGPU (onnxruntime-web)' },
-  'onnx-wasm': { format: 'onnx', gpu: false, name: 'on the CPU (WASM)' },
-};
 
 /**
  * The rule behind `engine: 'auto'`: on a real GPU our own WebGPU runtime for a model that is there as GGUF, else onnxruntime-web on WebGPU; WASM where
@@ -39,23 +36,23 @@ export function chooseEngines(
   formats: ModelFormats,
 ): [EngineChoice, ...EngineChoice[]] {
   if (requested === 'auto') return chooseAutomatically(probe, formats);
-  if (!Object.hasOwn(NEEDS, requested)) {
-    const known = ['auto', ...Object.keys(NEEDS), 'web-llm'].join(', ');
-    const message = `Cannot take the engine "${requested}": it does not run here; take one of ${known}`;
+  if (!isLocalEngineName(requested)) {
+    const known = ['auto', ...Object.keys(ENGINES)].join(', ');
+    const message = `Cannot take the engine "${String(requested)}": it does not run here; take one of ${known}`;
     throw new TokenglassError('unsupported', message, { details: { engine: requested } });
   }
-  const { format, gpu, name } = NEEDS[requested];
+  const { format, device, place } = ENGINES[requested];
   if (!formats[format]) {
     const wanted = { gguf: 'a GGUF file', onnx: 'the folder of an ONNX model' }[format];
     const message = `Cannot run this model with the engine ${requested}: the model is of another format; give ${wanted}, or take the engine auto`;
     throw new TokenglassError('model-unsupported', message, { details: { engine: requested, format } });
   }
-  if (gpu && probe.status !== 'adapter') throw gpuError(probe);
+  if (device === 'gpu' && probe.status !== 'adapter') throw gpuError(probe);
   const slow =
-    gpu && probe.status === 'adapter' && probe.info.isFallback
+    device === 'gpu' && probe.status === 'adapter' && probe.info.isFallback
       ? `; ${probe.info.description} is a software adapter, so it is slow`
       : '';
-  return [{ engine: requested, reason: `Runs ${name}, because this engine was asked for${slow}.` }];
+  return [{ engine: requested, reason: `Runs ${place}, because this engine was asked for${slow}.` }];
 }
 
 function chooseAutomatically(probe: GpuProbe, formats: ModelFormats): [EngineChoice, ...EngineChoice[]] {
@@ -74,8 +71,8 @@ function chooseAutomatically(probe: GpuProbe, formats: ModelFormats): [EngineCho
     return [{ engine: 'webgpu', reason }];
   }
   const onGpu = (['webgpu', 'onnx-webgpu'] as const)
-    .filter((engine) => formats[NEEDS[engine].format])
-    .map((engine) => ({ engine, reason: `Runs ${NEEDS[engine].name}, because there is a GPU: ${description}.` }));
+    .filter((engine) => formats[ENGINES[engine].format])
+    .map((engine) => ({ engine, reason: `Runs ${ENGINES[engine].place}, because there is a GPU: ${description}.` }));
   const all = formats.onnx ? [...onGpu, wasm(`the GPU, ${description}, did not do`)] : onGpu;
   const [first, ...rest] = all;
   if (first) return [first, ...rest];

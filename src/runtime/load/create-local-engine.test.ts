@@ -31,6 +31,14 @@ describe('createLocalEngine', () => {
     await engine[Symbol.asyncDispose]();
   });
 
+  it('createLocalEngine: an option that the named engine does not read is refused, with those that read it', async () => {
+    const error = await rejection(createLocalEngine({ model: 'tutor', engine: 'webgpu', threads: 2 }));
+    expect(error).to.be.instanceOf(TypeError);
+    expect((error as Error).message).to.equal(
+      'Cannot create an engine: webgpu has no option threads; leave it out, or take onnx-wasm',
+    );
+  });
+
   it('createLocalEngine: auto takes WASM where there is no adapter, and the engine asked for by name is refused', async () => {
     const gpu = fakeGpu(null);
     const engine = await createLocalEngine({ model: 'tutor', gpu, threads: 1, contextTokens: 64 });

@@ -1,14 +1,16 @@
 import { systemClock } from '../../shared/clock.ts';
 import { wasPageHidden } from '../../shared/page-hidden.ts';
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
-import type { EngineName, LoadProgress, SchedulingPolicy } from '../../shared/info.ts';
+import { ENGINES, enginesWith, hasSetting, type EngineName } from '../../shared/engines.ts';
+import type { LoadProgress, SchedulingPolicy } from '../../shared/info.ts';
 import type { PrefixCacheOptions } from '../../shared/prefix-cache.ts';
 import { probeGpu, type GpuProbe } from '../backends/gpu/adapter-probe.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { WebLlmOptions } from '../adapters/web-llm/load-web-llm.ts';
 import { isWebLlmModel, type WebLlmModel } from '../adapters/web-llm/web-llm-model.ts';
 import type { OrtAssets } from '../backends/onnx/ort-assets.ts';
-import { chooseEngines, type EngineChoice } from './choose-engine.ts';
+import { chooseEngines, isLocalEngineName, type EngineChoice } from './choose-engine.ts';
+import { loadModel } from './loaders.ts';
 import { checkSpeculation } from './check-speculation.ts';
 import type { Engine } from '../request/engine.ts';
 import { createGrammarCompiler } from '../text/grammar/create-grammar-compiler.ts';
@@ -18,11 +20,8 @@ import type { Speculator } from '../engine/speculation/speculator.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { POLICIES } from '../engine/policies.ts';
 import { KvDatabase } from '../prefix-cache/kv-database.ts';
-import { ggufText, loadHubText, type ModelText } from './model-text.ts';
-import { inFormat, resolveModel, type ModelSpec, type ResolvedModel } from '../models/catalog.ts';
-import type { GgufHeader } from '../models/gguf/header.ts';
-import { memoryLimit } from '../models/fit-check.ts';
-import { beginLoad } from './load-session.ts';
+import type { ModelText } from './model-text.ts';
+import { resolveModel, type ModelSpec } from '../models/catalog.ts';
 
 /** Where files lie that are not the model's, for pages whose bundler does not find them. */
 export interface EngineAssets extends OrtAssets {
@@ -44,7 +43,7 @@ export interface LocalEngineOptions {
   assets?: EngineAssets;
   /** Most tokens of a sequence. @default what the model can, within the memory there is */
   contextTokens?: number;
-  /** Threads on WASM. @default 1 without cross-origin isolation, else at most 4 and at most the processors there are */
+  /** Threads of an engine on the CPU. @default 1 without cross-origin isolation, else at most 4 and at most the processors there are */
   threads?: number;
   /**
    * Arithmetic of prompts on `webgpu`. `exact`: f32, so that answers are the same however a prompt is cut into chunks, and with the prefix cache
@@ -83,12 +82,6 @@ export interface LocalEngineOptions {
   signal?: AbortSignal;
 }
 
-/** A backend and the text side of its model. */
-interface Loaded {
-  backend: Backend;
-  text: ModelText;
-}
-
 /**
  * Loads a model in the calling thread and resolves to an engine that is ready to generate.
  *
@@ -98,6 +91,7 @@ interface Loaded {
 export async function createLocalEngine(options: LocalEngineOptions): Promise<Engine> {
   schedulingOf(options); // before anything is downloaded
   checkSpeculation(options.speculation);
+  refuseForeignSettings(options);
   if (options.engine === 'web-llm') return createWebLlm(options);
   if (isWebLlmModel(options.model)) throw onlyWebLlm(options);
   const model = resolveModel(options.model, { ...options.assets, ...(options.hub && { hub: options.hub }) });
@@ -106,7 +100,7 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
   let failure = '';
   for (const [index, { engine, reason }] of choices.entries()) {
     try {
-      const { backend, text } = await load(options, model, engine);
+      const { backend, text } = await loadModel(options, model, engine);
       const speculator = await speculatorOf(options, { backend, tokenizer: text.tokenizer });
       return assemble(options, backend, text, { engine, reason: reason + failure }, speculator);
     } catch (error) {
@@ -128,7 +122,11 @@ async function speculatorOf(
   try {
     const { createSpeculator } = await import('./create-speculator.ts');
     return await createSpeculator(speculation, target, async (spec) => {
-      const { backend, text } = await load(options, resolveModel(spec, { ...assets, ...(hub && { hub }) }), 'webgpu');
+      const { backend, text } = await loadModel(
+        options,
+        resolveModel(spec, { ...assets, ...(hub && { hub }) }),
+        'webgpu',
+      );
       return { backend, tokenizer: text.tokenizer };
     });
   } catch (error) {
@@ -153,6 +151,23 @@ async function createWebLlm({ model, cacheBackend, contextTokens, onProgress, si
   });
 }
 
+/**
+ * An engine that is asked for by name reads its own settings only. With `auto` a setting counts if the engine that is taken has it.
+ *
+ * @throws TypeError that names the setting and the engines that read it
+ */
+function refuseForeignSettings(options: LocalEngineOptions): void {
+  const { engine = 'auto' } = options;
+  if (engine === 'auto' || !Object.hasOwn(ENGINES, engine)) return;
+  for (const setting of ['threads', 'runAhead', 'prefillPrecision', 'cacheBackend'] as const) {
+    if (options[setting] === undefined || hasSetting(engine, setting)) continue;
+    const readers = enginesWith(setting);
+    throw new TypeError(
+      `Cannot create an engine: ${engine} has no option ${setting}; leave it out, or take ${readers.join(' or ')}`,
+    );
+  }
+}
+
 function onlyWebLlm({ engine = 'auto' }: LocalEngineOptions): TokenglassError {
   const message = `Cannot run a model of web-llm with the engine ${engine}: take the engine web-llm, or give a GGUF file or ONNX folder`;
   return new TokenglassError('model-unsupported', message, { details: { engine } });
@@ -161,95 +176,11 @@ function onlyWebLlm({ engine = 'auto' }: LocalEngineOptions): TokenglassError {
 /** What `auto` answers by the next engine: the GPU is there, but does not do. */
 const GPU_FAILURES = ['numeric-fault', 'device-lost', 'watchdog', 'missing-feature', 'internal'] as const;
 
-function probe({ engine, gpu }: LocalEngineOptions): Promise<GpuProbe> {
+function probe({ engine = 'auto', gpu }: LocalEngineOptions): Promise<GpuProbe> {
   // Asking for an adapter wakes a GPU, which an engine on the CPU has no use for.
-  if (engine === 'onnx-wasm') return Promise.resolve({ status: 'no-adapter', reason: 'none was asked for' });
+  if (isLocalEngineName(engine) && ENGINES[engine].device === 'cpu')
+    return Promise.resolve({ status: 'no-adapter', reason: 'none was asked for' });
   return probeGpu(gpu ? { gpu } : {});
-}
-
-/** Backends are imported when they are used, so that a page fetches the code of one. */
-async function load(
-  options: LocalEngineOptions,
-  model: ResolvedModel,
-  engine: EngineChoice['engine'],
-): Promise<Loaded> {
-  const { store, update, onProgress, signal } = options;
-  const memoryBytes = memoryLimit(engine === 'onnx-wasm');
-  const { contextTokens } = options;
-  const session = await beginLoad(inFormat(model, engine === 'webgpu' ? 'gguf' : 'onnx'), {
-    store,
-    update,
-    onProgress,
-    signal,
-    memoryBytes,
-    contextTokens,
-  });
-  const told = { ...options, ...(session.onProgress && { onProgress: session.onProgress }) };
-  try {
-    if (engine === 'webgpu') return await loadGguf(told, session.model);
-    return await loadOnnx(told, session.model, engine === 'onnx-webgpu' ? 'webgpu' : 'wasm');
-  } finally {
-    await session.end();
-  }
-}
-
-async function loadGguf(options: LocalEngineOptions, { source, gguf }: ResolvedModel): Promise<Loaded> {
-  const { createWebGpuBackend } = await import('../backends/webgpu/create-webgpu-backend.ts');
-  let header: GgufHeader | undefined;
-  const memoryBudgetBytes = memoryLimit(false);
-  const backend = await createWebGpuBackend({
-    ...shared(options),
-    ...(memoryBudgetBytes !== undefined && { memoryBudgetBytes }),
-    ...(options.runAhead !== undefined && { runAhead: options.runAhead }),
-    source,
-    path: gguf!,
-    ...(options.prefillPrecision && { prefillPrecision: options.prefillPrecision }),
-    onHeader: (read) => {
-      header = read;
-    },
-  });
-  try {
-    return { backend, text: ggufText(header!.metadata) };
-  } catch (error) {
-    await backend.dispose();
-    throw error;
-  }
-}
-
-async function loadOnnx(
-  options: LocalEngineOptions,
-  { source }: ResolvedModel,
-  device: 'webgpu' | 'wasm',
-): Promise<Loaded> {
-  const { createOnnxBackend } = await import('../backends/onnx/create-onnx-backend.ts');
-  const failed = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
-  const backendLoading = createOnnxBackend({
-    ...options.assets,
-    ...shared(options),
-    source,
-    device,
-    signal,
-    ...(options.threads !== undefined && { threads: options.threads }),
-  });
-  try {
-    const [backend, text] = await Promise.all([backendLoading, loadHubText(source, signal)]);
-    return { backend, text };
-  } catch (error) {
-    failed.abort();
-    backendLoading.then((backend) => backend.dispose()).catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Options that every backend has. */
-function shared({ gpu, contextTokens, onProgress, signal }: LocalEngineOptions) {
-  return {
-    ...(gpu && { gpu }),
-    ...(contextTokens !== undefined && { contextTokens }),
-    ...(onProgress && { onProgress }),
-    ...(signal && { signal }),
-  };
 }
 
 const MEMORY_KV_BYTES = 256 * 2 ** 20;

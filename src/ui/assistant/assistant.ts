@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
-import type { EngineName } from '../../shared/info.ts';
+import type { EngineName } from '../../shared/engines.ts';
 import type { Engine } from '../../runtime/request/engine.ts';
 import type { CreateEngineOptions } from '../../worker/create-engine.ts';
 import { tokens } from '../styles/tokens.ts';

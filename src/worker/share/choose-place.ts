@@ -1,4 +1,6 @@
 import { probeGpu } from '../../runtime/backends/gpu/adapter-probe.ts';
+import { ENGINES } from '../../shared/engines.ts';
+import { isLocalEngineName } from '../../runtime/load/choose-engine.ts';
 import type { SharePlace } from './protocol.ts';
 
 /**
@@ -13,7 +15,7 @@ export async function choosePlace({
   hasThreads: boolean;
 }): Promise<SharePlace> {
   const onCpu = hasThreads ? 'tab' : 'shared-worker';
-  if (engine === 'onnx-wasm') return onCpu;
+  if (isLocalEngineName(engine) && ENGINES[engine].device === 'cpu') return onCpu;
   const probe = await probeGpu();
   if (probe.status !== 'adapter') return 'tab';
   return engine === 'auto' && probe.info.isFallback ? onCpu : 'shared-worker'; // of a software adapter, `auto` makes no use
