@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATA_TYPE, initializer, node, onnxModel, valueInfo, type NodeOptions, type OnnxArray } from '../../src/runtime/backends/onnx/testing/onnx-writer.ts';
 import { describeModel } from '../../src/runtime/models/architectures/describe-model.ts';
-import type { ModelConfig, ModelDescription } from '../../src/runtime/models/architectures/model-config.ts';
+import type { AttentionConfig } from '../../src/runtime/blocks/attention/attention.ts';
+import type { ModelDescription } from '../../src/runtime/models/architectures/model-config.ts';
 import { ropeFrequencies } from '../../src/runtime/models/architectures/rope-frequencies.ts';
 import { dequantize } from '../../src/runtime/models/gguf/dequantize.ts';
 import { f16Table } from '../../src/runtime/models/gguf/f16.ts';
@@ -23,8 +24,16 @@ if (path === undefined || folder === undefined) {
 const file = new Uint8Array(readFileSync(path));
 const header = await readGgufHeader(file, { totalBytes: file.length });
 const model = describeModel(header);
-if (header.metadata.get('general.architecture') !== 'llama' || model.weights.ropeFactors || model.config.qkvBias)
+if (header.metadata.get('general.architecture') !== 'llama' || model.weights.ropeFactors || layersOf(model).some(({ attention }) => attention.config.bias))
   throw new TypeError(`Cannot convert ${path}: only plain llama models are`);
+
+/** The two blocks of each layer. */
+function layersOf({ layers }: ModelDescription) {
+  return layers.map(({ blocks: [attention, dense] }) => {
+    if (attention?.kind !== 'attention' || dense?.kind !== 'dense') throw new TypeError(`Cannot convert ${path}: its layers are no attention and feed-forward`);
+    return { attention, dense };
+  });
+}
 
 const domain = 'com.microsoft';
 
@@ -84,7 +93,7 @@ function repack(tensor: GgufTensorInfo, order?: readonly number[]) {
 }
 
 /** Rows of query and key heads from interleaved pairs to halves, which GroupQueryAttention rotates by default. */
-function halvesOrder(rows: number, { headDim }: ModelConfig): number[] {
+function halvesOrder(rows: number, { headDim }: AttentionConfig): number[] {
   return Array.from({ length: rows }, (_, row) => {
     const i = row % headDim;
     const pair = i % (headDim / 2);
@@ -92,10 +101,14 @@ function halvesOrder(rows: number, { headDim }: ModelConfig): number[] {
   });
 }
 
-function build({ config, weights }: ModelDescription): Uint8Array {
-  const { headDim, heads, kvHeads, vocabSize, hiddenSize, contextTokens, normEps } = config;
+function build(description: ModelDescription): Uint8Array {
+  const { config, weights } = description;
+  const { vocabSize, hiddenSize, contextTokens, normEps } = config;
+  const layers = layersOf(description);
+  const own = layers[0]!.attention.config;
+  const { headDim, heads, kvHeads } = own;
   const g = new Graph();
-  const { radians, magnitude } = ropeFrequencies(config.layers[0]!.rope);
+  const { radians, magnitude } = ropeFrequencies(own.rope);
   const table = (f: (angle: number) => number) =>
     Float32Array.from({ length: contextTokens * radians.length }, (_, at) => f(Math.floor(at / radians.length) * radians[at % radians.length]!) * magnitude);
   const tables = [g.constant('cos_cache', [contextTokens, headDim / 2], table(Math.cos)), g.constant('sin_cache', [contextTokens, headDim / 2], table(Math.sin))];
@@ -113,23 +126,23 @@ function build({ config, weights }: ModelDescription): Uint8Array {
     domain,
     ints: { bits: 4, block_size: 32, gather_axis: 0, quantize_axis: 1 },
   });
-  let x = g.node('SimplifiedLayerNormalization', [residual, g.norm('layers.0.attn_norm', weights.layers[0]!.attnNorm)], '/layers.0.attn_norm', {
+  let x = g.node('SimplifiedLayerNormalization', [residual, g.norm('layers.0.attn_norm', layers[0]!.attention.weights.norm!)], '/layers.0.attn_norm', {
     ints: { axis: -1, stash_type: 1 },
     floats: { epsilon: normEps },
   });
   const kvNames: [past: string, present: string][] = [];
-  for (const [index, layer] of weights.layers.entries()) {
+  for (const [index, { attention, dense }] of layers.entries()) {
     const at = `layers.${index}`;
-    const qkOrder = (rows: number) => ({ order: halvesOrder(rows, config) });
-    const q = g.matmul(x, `${at}.q`, layer.q!, qkOrder(heads * headDim));
-    const k = g.matmul(x, `${at}.k`, layer.k!, qkOrder(kvHeads * headDim));
-    const v = g.matmul(x, `${at}.v`, layer.v!);
+    const qkOrder = (rows: number) => ({ order: halvesOrder(rows, own) });
+    const q = g.matmul(x, `${at}.q`, attention.weights.q!, qkOrder(heads * headDim));
+    const k = g.matmul(x, `${at}.k`, attention.weights.k!, qkOrder(kvHeads * headDim));
+    const v = g.matmul(x, `${at}.v`, attention.weights.v!);
     const names = ['key', 'value'].map((name): [string, string] => [`past_key_values.${index}.${name}`, `present.${index}.${name}`]);
     kvNames.push(...names);
     const mixed = g.node('GroupQueryAttention', [q, k, v, ...names.map(([past]) => past), seqlens, totalLength, ...tables], [`/${at}/mixed`, ...names.map(([, present]) => present)], {
       domain,
       ints: { num_heads: heads, kv_num_heads: kvHeads, do_rotary: 1, rotary_interleaved: 0 },
-      floats: { scale: config.attentionScale },
+      floats: { scale: own.scale },
     });
     const skipNorm = (input: string, name: string, tensor: GgufTensorInfo, isLast = false): string => {
       const outputs = [`/${name}/normed`, ...(isLast ? [] : ['', '', `/${name}/sum`])];
@@ -137,13 +150,13 @@ function build({ config, weights }: ModelDescription): Uint8Array {
       residual = outputs.at(-1)!;
       return normed;
     };
-    x = skipNorm(g.matmul(mixed, `${at}.o`, layer.attnOutput), `${at}.ffn_norm`, layer.ffnNorm);
-    const gate = g.matmul(x, `${at}.gate`, layer.gate!);
+    x = skipNorm(g.matmul(mixed, `${at}.o`, attention.weights.output), `${at}.ffn_norm`, dense.weights.norm!);
+    const gate = g.matmul(x, `${at}.gate`, dense.weights.gate!);
     const silu = g.node('Mul', [gate, g.node('Sigmoid', [gate], `/${at}/sigmoid`)], `/${at}/silu`);
-    const gated = g.node('Mul', [silu, g.matmul(x, `${at}.up`, layer.up!)], `/${at}/gated`);
-    const down = g.matmul(gated, `${at}.down`, layer.down);
-    const next = weights.layers[index + 1];
-    x = next ? skipNorm(down, `layers.${index + 1}.attn_norm`, next.attnNorm) : skipNorm(down, 'norm', weights.outputNorm, true);
+    const gated = g.node('Mul', [silu, g.matmul(x, `${at}.up`, dense.weights.up!)], `/${at}/gated`);
+    const down = g.matmul(gated, `${at}.down`, dense.weights.down);
+    const next = layers[index + 1]?.attention.weights.norm;
+    x = next ? skipNorm(down, `layers.${index + 1}.attn_norm`, next) : skipNorm(down, 'norm', weights.outputNorm, true);
   }
   g.matmul(x, 'lm_head', weights.output ?? weights.tokenEmbedding, { output: 'logits' });
   const kv = (name: string, length: string) => valueInfo(name, DATA_TYPE.float32, ['batch_size', kvHeads, length, headDim]);
@@ -163,7 +176,9 @@ function build({ config, weights }: ModelDescription): Uint8Array {
 }
 
 /** config.json and its like, as onnx-community repositories have them; the tokenizer is byte-level BPE. */
-function configFiles({ config }: ModelDescription, metadata: GgufMetadata): Record<string, object> {
+function configFiles(description: ModelDescription, metadata: GgufMetadata): Record<string, object> {
+  const { config } = description;
+  const [{ attention, dense }] = layersOf(description) as [ReturnType<typeof layersOf>[number]];
   const tokens = metadata.get('tokenizer.ggml.tokens') as readonly string[];
   const types = metadata.get('tokenizer.ggml.token_type') as Int32Array;
   if (metadata.get('tokenizer.ggml.model') !== 'gpt2') throw new TypeError('Cannot convert the tokenizer: only byte-level BPE is');
@@ -177,14 +192,14 @@ function configFiles({ config }: ModelDescription, metadata: GgufMetadata): Reco
       model_type: 'llama',
       vocab_size: config.vocabSize,
       hidden_size: config.hiddenSize,
-      intermediate_size: config.ffnSize,
+      intermediate_size: dense.config.size,
       num_hidden_layers: config.layers.length,
-      num_attention_heads: config.heads,
-      num_key_value_heads: config.kvHeads,
-      head_dim: config.headDim,
+      num_attention_heads: attention.config.heads,
+      num_key_value_heads: attention.config.kvHeads,
+      head_dim: attention.config.headDim,
       hidden_act: 'silu',
       rms_norm_eps: config.normEps,
-      rope_theta: config.layers[0]!.rope.base,
+      rope_theta: attention.config.rope.base,
       max_position_embeddings: config.contextTokens,
       tie_word_embeddings: config.tiedOutput,
       ...ids,

@@ -16,11 +16,11 @@ import { KvMemory } from './kv-memory.ts';
 import { checkModel, modelInfo } from './model-info.ts';
 import { tuneTiles } from './plan/autotune.ts';
 import { tuneChunks, type PrefillPrecision } from './plan/autotune-chunks.ts';
-import { createPlanBuffers } from './plan/buffers.ts';
-import type { PlanParts } from './plan/fused-steps.ts';
+import { createBlockRoom, createPlanBuffers } from './plan/buffers.ts';
 import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
 import { ModelPlan } from './plan/model-plan.ts';
 import { modelSizes } from './plan/model-sizes.ts';
+import type { PlanParts } from './plan/plan-parts.ts';
 import { StepCosts } from './plan/step-costs.ts';
 import { browserTuningStore, type TuningStore } from './plan/tuning.ts';
 import { ReadbackRing } from './readback-ring.ts';
@@ -189,28 +189,31 @@ interface Loaded {
 async function assemble(
   gpu: GpuContext,
   { header, description, weights, loaded, memory, fingerprint }: Loaded,
-  sizes: { maxBatch: number; maxStepTokens: number; maxVerifyTokens: number; slots: number },
+  limits: { maxBatch: number; maxStepTokens: number; maxVerifyTokens: number; slots: number },
   options: WebGpuBackendOptions,
 ): Promise<WebGpuBackend> {
   const { device } = gpu;
   const { config } = description;
-  const { maxBatch, maxStepTokens, maxVerifyTokens, slots } = sizes;
+  const { maxBatch, maxStepTokens, maxVerifyTokens, slots } = limits;
   const { contextTokens, kvBlocks } = memory;
+  const sizes = modelSizes(config);
   const chunks = options.chunks ?? (gpu.abilities.unroll ? 'tiled' : 'rows');
   const fusedRows = fusedRowsFor(Math.max(maxBatch, maxVerifyTokens), chunks);
   const batchRows = fusedRows.at(-1)!;
   const maxSamples = Math.ceil(Math.max(maxBatch, maxVerifyTokens) / batchRows) * batchRows;
   const layout = stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
-  const buffers = await withErrorScopes(device, 'room for the KV cache', () =>
-    createPlanBuffers(gpu, description, loaded, layout, {
-      contextTokens,
-      kvBlocks,
-      maxBatch: batchRows,
-      maxSamples,
-      rows: maxStepTokens,
-      maxSplits: Math.min(MAX_SPLITS, Math.ceil(contextTokens / (SPLIT_TOKENS / 2))),
-    }),
-  );
+  const { buffers, blocks: bound } = await withErrorScopes(device, 'room for the KV cache', () => {
+    const room = createBlockRoom(gpu, description, loaded, { contextTokens, kvBlocks });
+    return {
+      blocks: weights.blocks.map((block) => block.bind(room)),
+      buffers: createPlanBuffers(gpu, description, room, layout, {
+        maxBatch: batchRows,
+        maxSamples,
+        rows: maxStepTokens,
+        maxSplits: Math.min(MAX_SPLITS, Math.ceil(contextTokens / (SPLIT_TOKENS / 2))),
+      }),
+    };
+  });
   const compiler = new KernelCompiler(device);
   const sampler = await createSampleKernels(gpu, compiler, {
     vocabSize: config.vocabSize,
@@ -218,7 +221,7 @@ async function assemble(
     maxSlots: slots,
     maxTokens: contextTokens,
     logits: buffers.logits,
-    logitsStride: modelSizes(config).logitsStride,
+    logitsStride: sizes.logitsStride,
     steps: { buffer: buffers.step, offset: layout.samplesAt * 4 },
   });
   const { matrices } = loaded;
@@ -228,7 +231,6 @@ async function assemble(
     weights,
     matrices,
     buffers,
-    sizes: modelSizes(config),
     store: options.tuning ?? browserTuningStore(),
     version: WEBGPU_BACKEND_VERSION,
   };
@@ -239,7 +241,8 @@ async function assemble(
     gpu,
     compiler,
     config,
-    weights,
+    sizes,
+    splits: contextTokens > SPLIT_TOKENS,
     matrices,
     buffers,
     layout,
@@ -248,11 +251,16 @@ async function assemble(
   };
   const plan = await ModelPlan.create(parts, {
     fusedRows,
-    splits: contextTokens > SPLIT_TOKENS,
+    weights,
+    blocks: bound,
+    scales: config.layers.flatMap(({ blocks: own }) => own.map(({ branch }) => branch.scale)),
     sampler,
   });
   const writer = new StepWriter(layout);
-  const kvMemory = new KvMemory(gpu, buffers, modelSizes(config).kvHalfBlockBytes);
+  const kvMemory = new KvMemory(
+    gpu,
+    bound.flatMap(({ kv }) => kv),
+  );
   const blocks = new KvBlocks(kvBlocks);
   const copyBlock = (from: number, to: number): void => kvMemory.copy(from, to);
   const runAhead = Math.min(Math.max(1, Math.floor(options.runAhead ?? MAX_RUN_AHEAD)), MAX_RUN_AHEAD);
@@ -289,6 +297,7 @@ async function assemble(
     stepBuffer: buffers.step,
     ring: new ReadbackRing(gpu, runAhead, maxSamples * sampler.recordBytes + TIMER_BYTES),
     ...(useTimer && { timer: new StepTimer(device, gpu.memory) }),
+    tileRows: sizes.tileRows,
     splitTokens: SPLIT_TOKENS,
     maxSplits: MAX_SPLITS,
   });

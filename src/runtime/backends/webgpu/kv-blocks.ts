@@ -1,5 +1,5 @@
 import { TokenglassError } from '../../../shared/errors.ts';
-import { KV_BLOCK } from './kernels/attention/attention.ts';
+import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 
 /** Which KV blocks of the pool are in use, and by how many. Blocks are taken lowest first, so that equal histories give equal tables. */
 export class KvBlocks {

@@ -1,6 +1,6 @@
 import type { GpuContext } from './device.ts';
 import { GPU_COPY_DST, GPU_COPY_SRC, GPU_MAP_READ } from './memory.ts';
-import type { PlanBuffers } from './plan/buffers.ts';
+import type { Pages } from './plan/gpu-block.ts';
 
 const MAP_READ = 1;
 const MAP_WRITE = 2;
@@ -9,22 +9,24 @@ const GPU_MAP_WRITE = 0x0002;
 const STAGING_BYTES = 16 << 20;
 
 /**
- * The bytes of KV blocks in the pool. A block on the outside is, layer by layer, its keys and then its values, as they lie in the buffers of the
- * layers (kernels/attention/head.wgsl).
+ * The bytes of pages that lie in several buffers, a part in each: KV blocks. A page on the outside is its parts, block by block of the model: keys and then
+ * values, as they lie in the buffers (blocks/attention/webgpu/head.wgsl).
  */
 export class KvMemory {
-  /** Bytes of a block, all layers. */
+  /** Bytes of a page, all parts. */
   readonly blockBytes: number;
   readonly #gpu: GpuContext;
-  /** Keys of layer 0, values of layer 0, keys of layer 1, ... */
-  readonly #halves: readonly GPUBuffer[];
-  readonly #halfBytes: number;
+  readonly #parts: readonly (Pages & { at: number })[];
 
-  constructor(gpu: GpuContext, { keys, values }: Pick<PlanBuffers, 'keys' | 'values'>, halfBytes: number) {
+  constructor(gpu: GpuContext, pages: readonly Pages[]) {
     this.#gpu = gpu;
-    this.#halves = keys.flatMap((key, layer) => [key, values[layer]!]);
-    this.#halfBytes = halfBytes;
-    this.blockBytes = this.#halves.length * halfBytes;
+    let at = 0;
+    this.#parts = pages.map((part) => {
+      const from = at;
+      at += part.bytes;
+      return { ...part, at: from };
+    });
+    this.blockBytes = at;
   }
 
   /** Copies a block to another, in queue order. */
@@ -32,10 +34,9 @@ export class KvMemory {
     const { device, memory } = this.#gpu;
     const encoder = device.createCommandEncoder({ label: 'kv copy' });
     const between = memory.create('kv copy', this.blockBytes); // a buffer cannot be copied to itself
-    this.#each((buffer, at) =>
-      encoder.copyBufferToBuffer(buffer, from * this.#halfBytes, between, at, this.#halfBytes),
-    );
-    this.#each((buffer, at) => encoder.copyBufferToBuffer(between, at, buffer, to * this.#halfBytes, this.#halfBytes));
+    for (const { buffer, bytes, at } of this.#parts)
+      encoder.copyBufferToBuffer(buffer, from * bytes, between, at, bytes);
+    for (const { buffer, bytes, at } of this.#parts) encoder.copyBufferToBuffer(between, at, buffer, to * bytes, bytes);
     device.queue.submit([encoder.finish()]);
     memory.destroy(between);
   }
@@ -56,20 +57,13 @@ export class KvMemory {
       });
       try {
         await watchdog.watch('write KV', staging.mapAsync(MAP_WRITE));
-        const bytes = new Uint8Array(staging.getMappedRange());
-        for (let i = 0; i < batch.length; i++) bytes.set(data[first + i]!, i * this.blockBytes);
+        const mapped = new Uint8Array(staging.getMappedRange());
+        for (let i = 0; i < batch.length; i++) mapped.set(data[first + i]!, i * this.blockBytes);
         staging.unmap();
         const encoder = device.createCommandEncoder({ label: 'kv write' });
         for (const [i, block] of batch.entries())
-          this.#each((buffer, at) =>
-            encoder.copyBufferToBuffer(
-              staging,
-              i * this.blockBytes + at,
-              buffer,
-              block * this.#halfBytes,
-              this.#halfBytes,
-            ),
-          );
+          for (const { buffer, bytes, at } of this.#parts)
+            encoder.copyBufferToBuffer(staging, i * this.blockBytes + at, buffer, block * bytes, bytes);
         device.queue.submit([encoder.finish()]);
       } finally {
         memory.destroy(staging);
@@ -84,27 +78,15 @@ export class KvMemory {
     try {
       const encoder = device.createCommandEncoder({ label: 'kv read' });
       for (const [i, block] of blocks.entries())
-        this.#each((buffer, at) =>
-          encoder.copyBufferToBuffer(
-            buffer,
-            block * this.#halfBytes,
-            staging,
-            i * this.blockBytes + at,
-            this.#halfBytes,
-          ),
-        );
+        for (const { buffer, bytes, at } of this.#parts)
+          encoder.copyBufferToBuffer(buffer, block * bytes, staging, i * this.blockBytes + at, bytes);
       device.queue.submit([encoder.finish()]);
       await watchdog.watch('read KV', staging.mapAsync(MAP_READ));
-      const bytes = staging.getMappedRange();
-      return blocks.map((_, i) => new Uint8Array(bytes.slice(i * this.blockBytes, (i + 1) * this.blockBytes)));
+      const mapped = staging.getMappedRange();
+      return blocks.map((_, i) => new Uint8Array(mapped.slice(i * this.blockBytes, (i + 1) * this.blockBytes)));
     } finally {
       memory.destroy(staging);
     }
-  }
-
-  /** Calls `work` with the buffer of each half and its place within a block's bytes. */
-  #each(work: (buffer: GPUBuffer, at: number) => void): void {
-    for (const [index, buffer] of this.#halves.entries()) work(buffer, index * this.#halfBytes);
   }
 
   #batches(blocks: readonly number[]): number[][] {

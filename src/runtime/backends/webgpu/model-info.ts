@@ -3,7 +3,7 @@ import type { ModelInfo } from '../../../shared/info.ts';
 import type { ModelConfig, ModelDescription } from '../../models/architectures/model-config.ts';
 import { FILE_TYPES } from '../../models/gguf/file-types.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
-import { modelSizes } from './plan/model-sizes.ts';
+import { modelSizes, needsOf } from './plan/model-sizes.ts';
 
 export function modelInfo(
   header: GgufHeader,
@@ -16,13 +16,18 @@ export function modelInfo(
     quantization: FILE_TYPES[Number(header.metadata.get('general.file_type') ?? -1)] ?? mostCommonType(header),
     layers: config.layers.length,
     hiddenSize: config.hiddenSize,
-    heads: config.heads,
-    kvHeads: config.kvHeads,
-    headDim: config.headDim,
+    ...headsOf(config),
     vocabSize: config.vocabSize,
     parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
     kvBytesPerToken: modelSizes(config).kvBytesPerToken,
   };
+}
+
+/** Of the first attention, for the reader; a model without any has none. */
+function headsOf(config: ModelConfig): Pick<ModelInfo, 'heads' | 'kvHeads' | 'headDim'> {
+  const attention = config.layers.flatMap(({ blocks }) => blocks).find((block) => block.kind === 'attention');
+  const { heads = 0, kvHeads = 0, headDim = 0 } = attention ?? {};
+  return { heads, kvHeads, headDim };
 }
 
 function mostCommonType(header: GgufHeader): string {
@@ -33,11 +38,12 @@ function mostCommonType(header: GgufHeader): string {
 
 /** @throws TokenglassError `model-unsupported` for a shape that the kernels do not take */
 export function checkModel(config: ModelConfig): void {
-  if (config.headDim % 8 !== 0 || config.headDim > 256) {
+  for (const { kv } of needsOf(config)) {
+    if (!kv || (kv.headDim % 8 === 0 && kv.headDim <= 256)) continue;
     throw new TokenglassError(
       'model-unsupported',
-      `Cannot run the model: its heads are ${config.headDim} wide; multiples of 8 up to 256 are run`,
-      { details: { headDim: config.headDim } },
+      `Cannot run the model: its heads are ${kv.headDim} wide; multiples of 8 up to 256 are run`,
+      { details: { headDim: kv.headDim } },
     );
   }
 }

@@ -1,13 +1,15 @@
 import type { CheckedRow } from './check-rows.ts';
-import { KV_BLOCK, queriesPerTile } from './kernels/attention/attention.ts';
+import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { SampleRow } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
-import type { StepShape } from './plan/model-plan.ts';
+import type { StepShape } from './plan/gpu-block.ts';
 import type { StepWriter } from './step-layout.ts';
 
 export interface PackParts {
   writer: StepWriter;
   sampler: Pick<SampleKernels, 'appendTokens' | 'writeMask' | 'variantOf'>;
+  /** Rows of an attention tile. */
+  tileRows: number;
   /** Tokens of context from which on attention is split. */
   splitTokens: number;
   maxSplits: number;
@@ -25,9 +27,8 @@ export interface PackedStep {
  * Packs the rows of a step, for which KV is reserved, into the step buffer: token rows, attention tiles and samples. Their sequences are
  * longer from here on, so the step has to be submitted next.
  */
-export function packRows(rows: readonly CheckedRow[], headDim: number, parts: PackParts): PackedStep {
-  const { writer, sampler } = parts;
-  const tileRows = queriesPerTile(headDim);
+export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedStep {
+  const { writer, sampler, tileRows } = parts;
   const contexts: number[] = [];
   const samples: SampleRow[] = [];
   const records: (number | undefined)[] = rows.map(() => undefined);

@@ -1,6 +1,6 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { SequenceId, SequenceOptions } from '../backend.ts';
-import { KV_BLOCK } from './kernels/attention/attention.ts';
+import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { KvBlocks } from './kv-blocks.ts';
 import type { StepWriter } from './step-layout.ts';
 

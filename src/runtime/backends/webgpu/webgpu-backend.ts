@@ -41,6 +41,8 @@ export interface WebGpuParts {
   stepBuffer: GPUBuffer;
   ring: ReadbackRing;
   timer?: StepTimer;
+  /** Rows of an attention tile. */
+  tileRows: number;
   /** Tokens of context from which on attention is split, and tokens of a split. */
   splitTokens: number;
   maxSplits: number;
@@ -166,7 +168,7 @@ export class WebGpuBackend implements Backend {
     const { gpu, plan, costs, sampler, sequences, writer, stepBuffer, ring, timer } = this.#parts;
     const checked = checkRows(rows, sequences, this.info);
     for (const { sequence, count } of checked) sequences.reserve(sequence, count);
-    const { shape, records, contexts } = packRows(checked, this.info.model.headDim, this.#parts);
+    const { shape, records, contexts } = packRows(checked, this.#parts);
     writer.write(gpu.device.queue, stepBuffer, shape.rows, shape.tiles);
     const encoder = gpu.device.createCommandEncoder({ label: 'step' });
     const pass = encoder.beginComputePass({ label: 'step', ...(timer && { timestampWrites: timer.writes }) });

@@ -1,5 +1,5 @@
 import type { BackendInfo, BackendKv, HeldKvBlock, SequenceId } from '../backend.ts';
-import { KV_BLOCK } from './kernels/attention/attention.ts';
+import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
 import type { KvBlocks } from './kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
@@ -30,9 +30,8 @@ export class WebGpuKv implements BackendKv {
   constructor(parts: WebGpuKvParts, check: () => void) {
     this.#parts = parts;
     this.#check = check;
-    const { layers, kvHeads, headDim } = parts.info.model;
     // The number goes up when kernels lay out keys or values differently.
-    this.format = `webgpu/1 f16 ${layers}x2x${kvHeads}x${KV_BLOCK}x${headDim}`;
+    this.format = `webgpu/1 f16 ${KV_BLOCK} tokens of ${parts.kvMemory.blockBytes / KV_BLOCK} bytes`;
     this.blockBytes = parts.kvMemory.blockBytes;
   }
 

@@ -5,6 +5,7 @@ import { readGgufHeader } from '../gguf/read-header.ts';
 import { makeSyntheticGguf, SHAPES, type SyntheticModel } from '../testing/synthetic-model.ts';
 import { describeModel } from './describe-model.ts';
 import { ARCHITECTURES } from './index.ts';
+import type { ModelDescription } from './model-config.ts';
 
 const headerOf = (model: Partial<SyntheticModel>) =>
   readGgufHeader(makeSyntheticGguf({ ...SHAPES.odd, architecture: 'llama', quantization: 'Q8_0', ...model }));
@@ -23,6 +24,20 @@ const withTensors = (header: GgufHeader, change: (tensor: GgufTensorInfo) => Ggu
   tensors: header.tensors.map(change).filter((tensor) => tensor !== undefined),
 });
 
+/** The attention of a layer. */
+function attentionOf({ layers }: ModelDescription, layer: number) {
+  const block = layers[layer]!.blocks.find(({ kind }) => kind === 'attention');
+  if (block?.kind !== 'attention') throw new Error('It has none');
+  return block;
+}
+
+/** The feed-forward of a layer. */
+function denseOf({ layers }: ModelDescription, layer: number) {
+  const block = layers[layer]!.blocks.find(({ kind }) => kind === 'dense');
+  if (block?.kind !== 'dense') throw new Error('It has none');
+  return block;
+}
+
 function refusal(header: GgufHeader): TokenglassError {
   try {
     describeModel(header);
@@ -36,44 +51,49 @@ function refusal(header: GgufHeader): TokenglassError {
 describe('describeModel', () => {
   it('describeModel: Llama rotates pairs side by side, the others halves', async () => {
     for (const architecture of ARCHITECTURES.keys()) {
-      const { config } = describeModel(await headerOf({ architecture: architecture as SyntheticModel['architecture'] }));
-      expect(config.layers[0]!.rope.style, architecture).to.equal(architecture === 'llama' ? 'interleaved' : 'halves');
+      const model = describeModel(await headerOf({ architecture: architecture as SyntheticModel['architecture'] }));
+      const { style } = attentionOf(model, 0).config.rope;
+      expect(style, architecture).to.equal(architecture === 'llama' ? 'interleaved' : 'halves');
     }
   });
 
-  it('describeModel: reads sizes, and finds each tensor of a layer by its role', async () => {
-    const { config, weights } = describeModel(await headerOf({ architecture: 'qwen2' }));
-    expect(config).to.include({ hiddenSize: 64, heads: 8, kvHeads: 4, headDim: 8, ffnSize: 172, vocabSize: 512 });
-    expect(config).to.include({ contextTokens: 2048, qkvBias: true, qkNorm: false, tiedOutput: false });
-    expect(config.attentionScale).to.be.closeTo(1 / Math.sqrt(8), 1e-12);
-    expect(config.layers).to.have.length(5);
-    expect(weights.layers[3]!.kBias?.name).to.equal('blk.3.attn_k.bias');
-    expect(weights.layers[4]!.down.shape).to.deep.equal([172, 64]);
-    expect(weights.output?.name).to.equal('output.weight');
+  it('describeModel: reads sizes, and finds each tensor of a block by its role', async () => {
+    const model = describeModel(await headerOf({ architecture: 'qwen2' }));
+    expect(model.config).to.include({ hiddenSize: 64, vocabSize: 512, contextTokens: 2048, tiedOutput: false });
+    expect(model.layers).to.have.length(5);
+    const { config, weights } = attentionOf(model, 3);
+    expect(config).to.include({ heads: 8, kvHeads: 4, headDim: 8, bias: true, qkNorm: false });
+    expect(config.scale).to.be.closeTo(1 / Math.sqrt(8), 1e-12);
+    expect(weights.kBias?.name).to.equal('blk.3.attn_k.bias');
+    expect(denseOf(model, 4).config.size).to.equal(172);
+    expect(denseOf(model, 4).weights.down.shape).to.deep.equal([172, 64]);
+    expect(model.weights.output?.name).to.equal('output.weight');
+    expect(model.config.layers[3]!.blocks[0]).to.equal(config);
   });
 
   it('describeModel: Gemma has five local layers to a global one, which alone is scaled', async () => {
     const gguf = await headerOf({ architecture: 'gemma3', layers: 12, window: 32, ropeScaling: 'linear' });
-    const { config, weights } = describeModel(gguf);
-    expect(config.layers.map(({ window }) => window)).to.deep.equal(
+    const model = describeModel(gguf);
+    expect(model.layers.map((_, layer) => attentionOf(model, layer).config.window)).to.deep.equal(
       [32, 32, 32, 32, 32, undefined, 32, 32, 32, 32, 32, undefined],
     );
-    expect(config.layers[0]!.rope).to.deep.include({ base: 10_000, scaling: { type: 'none' } });
-    expect(config.layers[5]!.rope).to.deep.include({ base: 1_000_000, scaling: { type: 'linear', factor: 4 } });
-    expect(config).to.include({ embeddingScale: 8, activation: 'gelu-tanh', qkNorm: true, postNorms: true, tiedOutput: true });
-    expect(weights.output).to.equal(undefined);
-    expect(weights.layers[0]!.postFfnNorm?.name).to.equal('blk.0.post_ffw_norm.weight');
+    expect(attentionOf(model, 0).config.rope).to.deep.include({ base: 10_000, scaling: { type: 'none' } });
+    expect(attentionOf(model, 5).config.rope).to.deep.include({ base: 1_000_000, scaling: { type: 'linear', factor: 4 } });
+    expect(model.config).to.include({ embeddingScale: 8, tiedOutput: true });
+    expect(attentionOf(model, 0).config).to.deep.include({ qkNorm: true, branch: { norm: true, postNorm: true, scale: 1 } });
+    expect(denseOf(model, 0).config.activation).to.equal('gelu-tanh');
+    expect(model.weights.output).to.equal(undefined);
+    expect(denseOf(model, 0).weights.postNorm?.name).to.equal('blk.0.post_ffw_norm.weight');
   });
 
   it('describeModel: Phi-3 has fused projections, a window in every layer and longrope factors', async () => {
     const gguf = await headerOf({ architecture: 'phi3', window: 512, ropeScaling: 'longrope', ropeShare: 0.5 });
-    const { config, weights } = describeModel(gguf);
-    expect(config).to.include({ fusedQkv: true, fusedGateUp: true });
-    expect(config.layers.every(({ window }) => window === 512)).to.equal(true);
-    expect(config.layers[0]!.rope).to.deep.include({ dims: 4, scaling: { type: 'longrope', originalContext: 512 } });
-    expect(weights.layers[0]!.qkv?.shape).to.deep.equal([64, 128]);
-    expect(weights.layers[0]!.gateUp?.shape).to.deep.equal([64, 344]);
-    expect(weights.ropeFactorsLong?.shape).to.deep.equal([2]);
+    const model = describeModel(gguf);
+    expect(model.layers.every((_, layer) => attentionOf(model, layer).config.window === 512)).to.equal(true);
+    expect(attentionOf(model, 0).config.rope).to.deep.include({ dims: 4, scaling: { type: 'longrope', originalContext: 512 } });
+    expect(attentionOf(model, 0).weights.qkv?.shape).to.deep.equal([64, 128]);
+    expect(denseOf(model, 0).weights.gateUp?.shape).to.deep.equal([64, 344]);
+    expect(model.weights.ropeFactorsLong?.shape).to.deep.equal([2]);
   });
 
   it('describeModel: names an unknown architecture and lists the known ones', async () => {
@@ -110,7 +130,8 @@ describe('describeModel', () => {
     [{ 'llama.attention.head_count_kv': 3 }, 'model-invalid', /share/],
     [{ 'llama.attention.layer_norm_rms_epsilon': NaN }, 'model-invalid', /epsilon/],
     [{ 'llama.attention.value_length': 16 }, 'model-unsupported', /values 16/],
-    [{ 'llama.attention.head_count': Int32Array.of(8, 8, 4, 8, 8) }, 'model-unsupported', /differ/],
+    [{ 'llama.attention.head_count': Int32Array.of(8, 8, 4, 8, 8) }, 'model-invalid', /blk.2.attn_q/],
+    [{ 'llama.attention.head_count': Int32Array.of(8, 8, 8) }, 'model-invalid', /head_count.*3 numbers.*5 layers/],
     [{ 'llama.rope.dimension_count': 5 }, 'model-invalid', /odd/],
     [{ 'llama.rope.dimension_count': 16 }, 'model-invalid', /dimension_count/],
     [{ 'llama.rope.freq_base': 0 }, 'model-invalid', /freq_base/],
@@ -132,8 +153,8 @@ describe('describeModel', () => {
       'llama.attention.head_count_kv': Int32Array.of(4, 4, 4, 4, 4),
       'llama.rope.scale_linear': 2,
     });
-    const { config } = describeModel(header);
+    const { config } = attentionOf(describeModel(header), 0);
     expect(config.kvHeads).to.equal(4);
-    expect(config.layers[0]!.rope.scaling).to.deep.equal({ type: 'linear', factor: 2 });
+    expect(config.rope.scaling).to.deep.equal({ type: 'linear', factor: 2 });
   });
 });

@@ -1,11 +1,10 @@
 import { TokenglassError } from '../../../shared/errors.ts';
-import { invalid } from '../gguf/header-cursor.ts';
+import { invalid, unsupported } from '../gguf/header-cursor.ts';
 import type { GgufHeader } from '../gguf/header.ts';
 import { findStrings, getInteger, getString } from '../gguf/metadata.ts';
 import { ARCHITECTURES } from './index.ts';
-import type { ModelDescription } from './model-config.ts';
-import { readConfig } from './read-config.ts';
-import { findWeights } from './find-weights.ts';
+import type { Layer, ModelConfig, ModelDescription, ModelWeights } from './model-config.ts';
+import { ModelReader } from './model-reader.ts';
 
 /**
  * What a GGUF header says of its model: the configuration and, by role, the tensors. Every tensor that the architecture needs is
@@ -33,11 +32,55 @@ export function describeModel(header: GgufHeader): ModelDescription {
       { details: { architecture: name, known } },
     );
   }
-  const config = readConfig(architecture, header);
-  const weights = findWeights(config, header);
+  const reader = new ModelReader(name, header);
+  const vocabSize = reader.sizeOf('token_embd.weight', 1);
+  const tokenEmbedding = reader.matrix('token_embd.weight', reader.hiddenSize, vocabSize);
+  const { layers, embeddingScale = 1 } = architecture.read(reader);
+  const softcap = reader.findNumber('final_logit_softcapping') ?? 0;
+  if (softcap !== 0) throw unsupported(`it caps its logits softly (${softcap})`);
+  const config: ModelConfig = {
+    architecture: name,
+    layers: layers.map(({ blocks }) => ({ blocks: blocks.map((block) => block.config) })),
+    hiddenSize: reader.hiddenSize,
+    vocabSize,
+    contextTokens: reader.contextTokens,
+    normEps: reader.normEps,
+    embeddingScale,
+    tiedOutput: !reader.has('output.weight'),
+  };
+  const weights = { tokenEmbedding, ...readWeights(reader, config, layers) };
+  reader.refuseUnused();
   const tokens = findStrings(header.metadata, 'tokenizer.ggml.tokens');
   if (tokens !== undefined && tokens.length > config.vocabSize) {
     throw invalid(`its vocabulary has ${tokens.length} tokens, and its embedding ${config.vocabSize} rows`);
   }
-  return { config, weights };
+  return { config, layers, weights };
+}
+
+function readWeights(
+  reader: ModelReader,
+  { hiddenSize, vocabSize, tiedOutput }: ModelConfig,
+  layers: readonly Layer[],
+): Omit<ModelWeights, 'tokenEmbedding'> {
+  return {
+    outputNorm: reader.vector('output_norm.weight', hiddenSize),
+    ...(tiedOutput ? {} : { output: reader.matrix('output.weight', hiddenSize, vocabSize) }),
+    ...readRopeFactors(reader, layers),
+  };
+}
+
+/** Factors of rotary frequencies are of the model, whichever layers use them. */
+function readRopeFactors(reader: ModelReader, layers: readonly Layer[]): Partial<ModelWeights> {
+  const ropes = layers.flatMap(({ blocks }) => blocks).flatMap(({ config }) => ('rope' in config ? [config.rope] : []));
+  const used = ropes.find(({ usesFactors }) => usesFactors);
+  const pairs = (used?.dims ?? 0) / 2;
+  const longrope = ropes.find(({ scaling }) => scaling.type === 'longrope');
+  if (longrope) {
+    const long = longrope.dims / 2;
+    return {
+      ropeFactorsShort: reader.vector('rope_factors_short.weight', long),
+      ropeFactorsLong: reader.vector('rope_factors_long.weight', long),
+    };
+  }
+  return used ? { ropeFactors: reader.vector('rope_freqs.weight', pairs) } : {};
 }

@@ -1,10 +1,8 @@
+import type { Block, BlockConfig } from '../../blocks/block.ts';
 import type { GgufTensorInfo } from '../gguf/header.ts';
 
 /** `interleaved`: elements 2i and 2i+1 of a head are rotated together; `halves`: elements i and i + dims/2. */
 export type RopeStyle = 'interleaved' | 'halves';
-
-/** `gelu-tanh` is the approximation with tanh. */
-export type Activation = 'silu' | 'gelu-tanh';
 
 export type RopeScaling =
   | { type: 'none' }
@@ -28,84 +26,37 @@ export interface RopeConfig {
   usesFactors: boolean;
 }
 
+/** A layer is a list of blocks, one after the other, each a branch of the residual. */
 export interface LayerConfig {
-  rope: RopeConfig;
-  /** A token attends to itself and the `window - 1` tokens before; absent: to all before. */
-  window?: number;
+  blocks: readonly BlockConfig[];
 }
 
-/** Everything that a backend needs to know to run a model, but the weights. */
+/** Everything that a backend needs to know to run a model, but the weights: plain data, so that two models can be compared by it. */
 export interface ModelConfig {
   architecture: string;
   layers: readonly LayerConfig[];
   hiddenSize: number;
-  heads: number;
-  kvHeads: number;
-  headDim: number;
-  ffnSize: number;
   /** Rows of the token embedding: logits per position. */
   vocabSize: number;
   /** Tokens that the model was trained for. */
   contextTokens: number;
+  /** Of every RMSNorm. */
   normEps: number;
-  activation: Activation;
   /** What token embeddings are multiplied with; 1 for most. */
   embeddingScale: number;
-  /** What query-key products are multiplied with before the softmax. */
-  attentionScale: number;
-  qkvBias: boolean;
-  qkNorm: boolean;
-  fusedQkv: boolean;
-  fusedGateUp: boolean;
-  postNorms: boolean;
   /** The token embedding is the output projection too. */
   tiedOutput: boolean;
 }
 
-/**
- * Weights of a layer; a matrix `[n, m]` (ggml order) maps n inputs to m outputs and is stored by output rows. Which of the optional
- * ones are there follows from the flags of the config.
- */
-export interface LayerWeights<Weight = GgufTensorInfo> {
-  /** `[hidden]` */
-  attnNorm: Weight;
-  /** `[hidden, heads * headDim]`; with `k` and `v` unless `fusedQkv`. */
-  q?: Weight;
-  /** `[hidden, kvHeads * headDim]` */
-  k?: Weight;
-  /** `[hidden, kvHeads * headDim]` */
-  v?: Weight;
-  /** `[hidden, (heads + 2 kvHeads) * headDim]`: rows of q, then of k, then of v. */
-  qkv?: Weight;
-  qBias?: Weight;
-  kBias?: Weight;
-  vBias?: Weight;
-  /** `[headDim]` */
-  qNorm?: Weight;
-  /** `[headDim]` */
-  kNorm?: Weight;
-  /** `[heads * headDim, hidden]` */
-  attnOutput: Weight;
-  /** `[hidden]` */
-  postAttnNorm?: Weight;
-  /** `[hidden]` */
-  ffnNorm: Weight;
-  /** `[hidden, ffn]`; with `up` unless `fusedGateUp`. */
-  gate?: Weight;
-  /** `[hidden, ffn]` */
-  up?: Weight;
-  /** `[hidden, 2 ffn]`: rows of gate, then of up. */
-  gateUp?: Weight;
-  /** `[ffn, hidden]` */
-  down: Weight;
-  /** `[hidden]` */
-  postFfnNorm?: Weight;
+/** A layer with its weights, block by block as in its {@link LayerConfig}. */
+export interface Layer<Weight = GgufTensorInfo> {
+  blocks: readonly Block<Weight>[];
 }
 
+/** Weights of the model as a whole; those of the layers are in their blocks. */
 export interface ModelWeights<Weight = GgufTensorInfo> {
   /** `[hidden, vocab]` */
   tokenEmbedding: Weight;
-  layers: readonly LayerWeights<Weight>[];
   /** `[hidden]` */
   outputNorm: Weight;
   /** `[hidden, vocab]`; absent when tied. */
@@ -119,5 +70,6 @@ export interface ModelWeights<Weight = GgufTensorInfo> {
 
 export interface ModelDescription {
   config: ModelConfig;
+  layers: readonly Layer[];
   weights: ModelWeights;
 }

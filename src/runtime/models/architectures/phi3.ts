@@ -1,4 +1,7 @@
-import type { Architecture } from './architecture.ts';
+import { readAttention } from '../../blocks/attention/attention.ts';
+import { readDense } from '../../blocks/dense/dense.ts';
+import { layersOf, type Architecture } from './architecture.ts';
+import { readRope, slidingWindow } from './read-rope.ts';
 
 /**
  * Phi-3, Phi-3.5 and Phi-4 mini: fused projections, and "longrope" factors in the long-context ones. The sliding window is followed as
@@ -6,9 +9,16 @@ import type { Architecture } from './architecture.ts';
  */
 export const phi3: Architecture = {
   name: 'phi3',
-  rope: 'halves',
-  activation: 'silu',
-  qkv: 'fused',
-  gateUp: 'fused',
-  slidingWindow: {},
+  read(reader) {
+    const rope = readRope(reader, 'halves');
+    const window = slidingWindow(reader);
+    return {
+      layers: layersOf(reader, (layer) => ({
+        blocks: [
+          readAttention(reader, layer, { rope, window, qkv: 'fused' }),
+          readDense(reader, layer, { gateUp: 'fused' }),
+        ],
+      })),
+    };
+  },
 };

@@ -1,4 +1,17 @@
-import type { Architecture } from './architecture.ts';
+import { readAttention } from '../../blocks/attention/attention.ts';
+import { readDense } from '../../blocks/dense/dense.ts';
+import { layersOf, type Architecture } from './architecture.ts';
+import { readRope } from './read-rope.ts';
 
 /** Qwen3, dense: no biases, but an RMSNorm on each query and key head. */
-export const qwen3: Architecture = { name: 'qwen3', rope: 'halves', activation: 'silu', qkNorm: true };
+export const qwen3: Architecture = {
+  name: 'qwen3',
+  read(reader) {
+    const rope = readRope(reader, 'halves');
+    return {
+      layers: layersOf(reader, (layer) => ({
+        blocks: [readAttention(reader, layer, { rope, qkNorm: true }), readDense(reader, layer)],
+      })),
+    };
+  },
+};

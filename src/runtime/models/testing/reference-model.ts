@@ -1,12 +1,15 @@
+import { attentionReference } from '../../blocks/attention/testing/attention-reference.ts';
+import type { Block, BlockConfig } from '../../blocks/block.ts';
+import { denseReference } from '../../blocks/dense/testing/dense-reference.ts';
+import type { ReferenceBlock, ReferenceContext, ReferenceWeight } from '../../blocks/testing/block-reference.ts';
 import { describeModel } from '../architectures/describe-model.ts';
-import type { LayerConfig, LayerWeights, ModelConfig, ModelWeights } from '../architectures/model-config.ts';
-import { ropeFrequencies, type RopeFrequencies } from '../architectures/rope-frequencies.ts';
+import type { ModelConfig, ModelDescription, ModelWeights } from '../architectures/model-config.ts';
+import { ropeFrequencies } from '../architectures/rope-frequencies.ts';
 import { dequantize } from '../gguf/dequantize.ts';
 import type { GgufHeader, GgufTensorInfo } from '../gguf/header.ts';
 import { readGgufHeader } from '../gguf/read-header.ts';
-import type { GgmlType } from '../gguf/tensor-types.ts';
 import { geluLikeLlamaCpp, roundLikeLlamaCpp } from './llama-cpp-rounding.ts';
-import { attend, gatedActivation, geluTanh, matrixTimesVector, rmsNorm, rotate, silu } from './reference-math.ts';
+import { geluTanh, matrixTimesVector, rmsNorm, silu } from './reference-math.ts';
 
 /** A model computed plainly on the CPU: weights exact in f32, activations and KV in f32, sums in f64. The truth of our tests. */
 export interface ReferenceModel {
@@ -35,12 +38,11 @@ export interface ReferenceOptions {
 /** Reads a whole GGUF file. @throws TokenglassError as `readGgufHeader` and `describeModel` do */
 export async function createReferenceModel(gguf: Uint8Array, options: ReferenceOptions = {}): Promise<ReferenceModel> {
   const header = await readGgufHeader(gguf, { totalBytes: gguf.length });
-  const { config, weights } = describeModel(header);
-  const load = ({ type, offset, byteLength }: GgufTensorInfo): Weight => ({
+  const load = ({ type, offset, byteLength }: GgufTensorInfo): ReferenceWeight => ({
     values: dequantize(type, gguf.subarray(offset, offset + byteLength)),
     inputsAs: options.roundLikeLlamaCpp === true ? type : 'F32',
   });
-  return new PlainModel(header, config, loadWeights(weights, load), options);
+  return new PlainModel(header, describeModel(header), load, options);
 }
 
 /** The index of the largest number, the lowest one of equals. */
@@ -50,51 +52,73 @@ export function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
-interface Weight {
-  values: Float32Array;
-  inputsAs: GgmlType;
-}
-type Loaded = ModelWeights<Weight>;
+type Loaded = ModelWeights<ReferenceWeight>;
 
-function loadWeights({ layers, ...rest }: ModelWeights, load: (tensor: GgufTensorInfo) => Weight): Loaded {
-  const loadAll = (weights: object): object =>
-    Object.fromEntries(Object.entries(weights).map(([role, tensor]) => [role, load(tensor as GgufTensorInfo)]));
-  return {
-    ...(loadAll(rest) as Omit<Loaded, 'layers'>),
-    layers: layers.map((layer) => loadAll(layer) as LayerWeights<Weight>),
-  };
+/** A block as a branch of the residual. */
+interface Branch {
+  block: ReferenceBlock;
+  config: BlockConfig;
+  norm: ReferenceWeight | undefined;
+  postNorm: ReferenceWeight | undefined;
 }
 
-/** Keys and values of a layer: one array of `kvHeads * headDim` numbers per token. */
-interface LayerKv {
-  keys: Float32Array[];
-  values: Float32Array[];
+function loadAll<Role extends string>(
+  tensors: Partial<Record<Role, GgufTensorInfo>>,
+  load: (tensor: GgufTensorInfo) => ReferenceWeight,
+): Partial<Record<Role, ReferenceWeight>> {
+  const entries = Object.entries<GgufTensorInfo>(tensors as Record<Role, GgufTensorInfo>);
+  return Object.fromEntries(entries.map(([role, tensor]) => [role, load(tensor)])) as Partial<Record<Role, ReferenceWeight>>;
+}
+
+function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext): ReferenceBlock {
+  switch (block.kind) {
+    case 'attention':
+      return attentionReference(block, context);
+    case 'dense':
+      return denseReference(block, context);
+  }
 }
 
 class PlainModel implements ReferenceModel {
   readonly header: GgufHeader;
   readonly config: ModelConfig;
-  #weights: Loaded;
-  #kv: LayerKv[];
-  #rope: RopeFrequencies[];
-  #activation: (x: number) => number;
+  readonly #weights: Loaded;
+  readonly #branches: readonly Branch[];
+  readonly #multiply: ReferenceContext['multiply'];
+  #length = 0;
 
-  constructor(header: GgufHeader, config: ModelConfig, weights: Loaded, options: ReferenceOptions) {
-    const { contextTokens = config.contextTokens, roundLikeLlamaCpp: rounds = false } = options;
-    this.#activation = config.activation === 'silu' ? silu : rounds ? geluLikeLlamaCpp : geluTanh;
+  constructor(
+    header: GgufHeader,
+    { config, layers, weights }: ModelDescription,
+    load: (tensor: GgufTensorInfo) => ReferenceWeight,
+    { contextTokens = config.contextTokens, roundLikeLlamaCpp: rounds = false }: ReferenceOptions,
+  ) {
     this.header = header;
     this.config = config;
-    this.#weights = weights;
-    this.#kv = config.layers.map(() => ({ keys: [], values: [] }));
-    this.#rope = config.layers.map(({ rope }) => {
-      const isLong = rope.scaling.type === 'longrope' && contextTokens > rope.scaling.originalContext;
-      const longrope = isLong ? weights.ropeFactorsLong : weights.ropeFactorsShort;
-      return ropeFrequencies(rope, (rope.scaling.type === 'longrope' ? longrope : weights.ropeFactors)?.values);
-    });
+    const loaded = loadAll(weights as unknown as Record<string, GgufTensorInfo>, load) as unknown as Loaded;
+    this.#weights = loaded;
+    const context: ReferenceContext = {
+      config,
+      multiply,
+      rope: (rope) => {
+        const isLong = rope.scaling.type === 'longrope' && contextTokens > rope.scaling.originalContext;
+        const longrope = isLong ? loaded.ropeFactorsLong : loaded.ropeFactorsShort;
+        return ropeFrequencies(rope, (rope.scaling.type === 'longrope' ? longrope : loaded.ropeFactors)?.values);
+      },
+      activation: (name) => (name === 'silu' ? silu : rounds ? geluLikeLlamaCpp : geluTanh),
+    };
+    this.#multiply = context.multiply;
+    this.#branches = layers
+      .flatMap(({ blocks }) => blocks)
+      .map((block) => {
+        const own = { ...block, weights: loadAll(block.weights as unknown as Record<string, GgufTensorInfo>, load) } as unknown as Block<ReferenceWeight>;
+        const { norm, postNorm } = own.weights;
+        return { block: createBlock(own, context), config: block.config, norm, postNorm };
+      });
   }
 
   get length(): number {
-    return this.#kv[0]!.keys.length;
+    return this.#length;
   }
 
   forward(tokens: readonly number[]): Float32Array[] {
@@ -113,92 +137,26 @@ class PlainModel implements ReferenceModel {
   }
 
   truncate(length = 0): void {
-    for (const { keys, values } of this.#kv) {
-      keys.length = Math.min(keys.length, length);
-      values.length = Math.min(values.length, length);
-    }
+    for (const { block } of this.#branches) block.truncate(length);
+    this.#length = Math.min(this.#length, length);
   }
 
   #next(token: number): Float32Array {
-    const { hiddenSize, embeddingScale, normEps, layers, vocabSize } = this.config;
+    const { hiddenSize, embeddingScale, normEps, vocabSize } = this.config;
     const { tokenEmbedding, outputNorm, output = tokenEmbedding } = this.#weights;
     if (!(token >= 0 && token < vocabSize)) throw new RangeError(`Cannot run token ${token}: the vocabulary has ${vocabSize}`);
     const residual = tokenEmbedding.values.slice(token * hiddenSize, (token + 1) * hiddenSize);
     for (let i = 0; i < hiddenSize; i++) residual[i]! *= embeddingScale;
-    for (const [index, layer] of layers.entries()) {
-      const weights = this.#weights.layers[index]!;
-      add(residual, this.#attention(residual, index, layer, weights), weights.postAttnNorm, normEps);
-      add(residual, this.#feedForward(residual, weights), weights.postFfnNorm, normEps);
+    for (const { block, config, norm, postNorm } of this.#branches) {
+      const given = block.next(norm === undefined ? residual.slice() : rmsNorm(residual, norm.values, normEps));
+      const normed = postNorm === undefined ? given : rmsNorm(given, postNorm.values, normEps);
+      for (let i = 0; i < hiddenSize; i++) residual[i]! += normed[i]! * config.branch.scale;
     }
-    return multiply(output, rmsNorm(residual, outputNorm.values, normEps));
-  }
-
-  #attention(
-    residual: Float32Array,
-    index: number,
-    { rope, window }: LayerConfig,
-    weights: LayerWeights<Weight>,
-  ): Float32Array {
-    const { config } = this;
-    const { heads, kvHeads, headDim, normEps, attentionScale } = config;
-    const { keys, values } = this.#kv[index]!;
-    const position = keys.length;
-    const { q, k, v } = projectQkv(rmsNorm(residual, weights.attnNorm.values, normEps), config, weights);
-    for (const [vector, norm] of [
-      [q, weights.qNorm],
-      [k, weights.kNorm],
-    ] as const) {
-      for (let at = 0; at < vector.length; at += headDim) {
-        const head = vector.subarray(at, at + headDim);
-        if (norm !== undefined) head.set(rmsNorm(head, norm.values, normEps));
-        rotate(head, position, rope.style, this.#rope[index]!);
-      }
-    }
-    keys.push(k);
-    values.push(v);
-    const from = window === undefined ? 0 : Math.max(0, position + 1 - window);
-    const mixed = attend(q, keys.slice(from), values.slice(from), { heads, kvHeads, headDim, scale: attentionScale });
-    return multiply(weights.attnOutput, mixed);
-  }
-
-  #feedForward(residual: Float32Array, weights: LayerWeights<Weight>): Float32Array {
-    const { ffnSize, normEps } = this.config;
-    const normed = rmsNorm(residual, weights.ffnNorm.values, normEps);
-    const gateUp = weights.gateUp && multiply(weights.gateUp, normed);
-    const gate = gateUp?.subarray(0, ffnSize) ?? multiply(weights.gate!, normed);
-    const up = gateUp?.subarray(ffnSize) ?? multiply(weights.up!, normed);
-    return multiply(weights.down, gatedActivation(this.#activation, gate, up));
+    this.#length += 1;
+    return this.#multiply(output, rmsNorm(residual, outputNorm.values, normEps));
   }
 }
 
-function projectQkv(
-  normed: Float32Array,
-  { heads, kvHeads, headDim }: ModelConfig,
-  weights: LayerWeights<Weight>,
-): { q: Float32Array; k: Float32Array; v: Float32Array } {
-  const [qSize, kvSize] = [heads * headDim, kvHeads * headDim];
-  if (weights.qkv !== undefined) {
-    const all = multiply(weights.qkv, normed);
-    return { q: all.slice(0, qSize), k: all.slice(qSize, qSize + kvSize), v: all.slice(qSize + kvSize) };
-  }
-  const project = (matrix: Weight, bias: Weight | undefined) => {
-    const vector = multiply(matrix, normed);
-    if (bias !== undefined) add(vector, bias.values);
-    return vector;
-  };
-  return {
-    q: project(weights.q!, weights.qBias),
-    k: project(weights.k!, weights.kBias),
-    v: project(weights.v!, weights.vBias),
-  };
-}
-
-/** Adds in place, after the norm if there is one. */
-function add(to: Float32Array, from: Float32Array, norm?: Weight, eps = 0): void {
-  const normed = norm === undefined ? from : rmsNorm(from, norm.values, eps);
-  for (let i = 0; i < to.length; i++) to[i]! += normed[i]!;
-}
-
-function multiply({ values, inputsAs }: Weight, vector: Float32Array): Float32Array {
+function multiply({ values, inputsAs }: ReferenceWeight, vector: Float32Array): Float32Array {
   return matrixTimesVector(values, roundLikeLlamaCpp(inputsAs, vector));
 }

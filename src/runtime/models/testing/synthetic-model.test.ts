@@ -54,7 +54,7 @@ describe('syntheticGgufChunks', () => {
     expect(largest).to.be.below(4 * 2 ** 20);
     const read = await readGgufHeader(header!, { totalBytes: total });
     expect(total - read.endOffset).to.be.within(0, 31);
-    expect(describeModel(read).config).to.include({ heads: 9, kvHeads: 3, vocabSize: 49_152, headDim: 64 });
+    expect(describeModel(read).config).to.have.property('vocabSize', 49_152);
   });
 });
 

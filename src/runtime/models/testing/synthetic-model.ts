@@ -1,4 +1,3 @@
-import { ARCHITECTURES } from '../architectures/index.ts';
 import { BLOCK_LAYOUTS, type GgmlType } from '../gguf/tensor-types.ts';
 import { bool, concatChunks, f32, ggufChunks, str, u32, type TensorSpec, type TypedValue } from './gguf-writer.ts';
 import { SeededRandom } from './random.ts';
@@ -69,6 +68,24 @@ export function makeSyntheticGguf(model: SyntheticModel): Uint8Array<ArrayBuffer
 export function syntheticGgufChunks(model: SyntheticModel): Generator<Uint8Array> {
   return ggufChunks({ metadata: metadataOf(model), tensors: tensorsOf(model) });
 }
+
+/** What sets the tensors of an architecture apart from those of Llama. */
+interface Traits {
+  fusedQkv?: boolean;
+  fusedGateUp?: boolean;
+  qkvBias?: boolean;
+  qkNorm?: boolean;
+  postNorms?: boolean;
+  embeddingScale?: (hidden: number) => number;
+}
+
+const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = {
+  llama: {},
+  qwen2: { qkvBias: true },
+  qwen3: { qkNorm: true },
+  gemma3: { qkNorm: true, postNorms: true, embeddingScale: Math.sqrt },
+  phi3: { fusedQkv: true, fusedGateUp: true },
+};
 
 function metadataOf(model: SyntheticModel): (readonly [string, TypedValue])[] {
   const { architecture, headDim = model.hidden / model.heads, context = 2048 } = model;
@@ -144,21 +161,21 @@ const WILDEST = 2;
  */
 function gainsOf(model: SyntheticModel, tied: boolean) {
   const embedding = tied ? OUTPUT_GAIN : Math.sqrt(model.hidden);
-  const scale = ARCHITECTURES.get(model.architecture)!.embeddingScale?.(model.hidden) ?? 1;
+  const scale = TRAITS[model.architecture].embeddingScale?.(model.hidden) ?? 1;
   const embeddingRms = (embedding / Math.sqrt(model.hidden)) * scale;
   return { embedding, branch: embeddingRms * (tied ? 1.2 : 0.4) };
 }
 
 function tensorsOf(model: SyntheticModel): TensorSpec[] {
   const { hidden, vocab, layers, ffn, heads, kvHeads, headDim = hidden / heads } = model;
-  const architecture = ARCHITECTURES.get(model.architecture)!;
+  const traits = TRAITS[model.architecture];
   const tied = model.tied ?? model.architecture === 'gemma3';
   const embedding = { type: model.embeddingType ?? (model.quantization === 'Q4_K_M' ? 'Q6_K' : model.quantization) };
   const [qRows, kvRows] = [heads * headDim, kvHeads * headDim];
   const make = new TensorMaker(model);
   const gains = gainsOf(model, tied);
   // Attention averages, and a gated activation halves: about 0.5 of a unit comes in.
-  const branch = { gain: architecture.postNorms ? 1 : 2 * gains.branch };
+  const branch = { gain: traits.postNorms ? 1 : 2 * gains.branch };
   const query = { gain: QUERY_GAIN };
   const tensors = [make.matrix('token_embd', hidden, vocab, { ...embedding, wildRows: tied, gain: gains.embedding })];
   for (let layer = 0; layer < layers; layer++) {
@@ -166,7 +183,7 @@ function tensorsOf(model: SyntheticModel): TensorSpec[] {
     // As llama.cpp's mix does: the more sensitive matrices of some layers get more bits.
     const better = model.quantization === 'Q4_K_M' && layer % 2 === 0 ? ({ type: 'Q6_K' } as const) : {};
     tensors.push(make.norm(name('attn_norm'), hidden));
-    if (architecture.qkv === 'fused') tensors.push(make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query));
+    if (traits.fusedQkv) tensors.push(make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query));
     else {
       tensors.push(
         make.matrix(name('attn_q'), hidden, qRows, query),
@@ -174,17 +191,17 @@ function tensorsOf(model: SyntheticModel): TensorSpec[] {
         make.matrix(name('attn_v'), hidden, kvRows, better),
       );
     }
-    if (architecture.qkvBias === 'required' || model.qkvBias === true) {
+    if (traits.qkvBias || model.qkvBias === true) {
       tensors.push(make.bias(name('attn_q'), qRows), make.bias(name('attn_k'), kvRows), make.bias(name('attn_v'), kvRows));
     }
-    if (architecture.qkNorm) tensors.push(make.norm(name('attn_q_norm'), headDim), make.norm(name('attn_k_norm'), headDim));
+    if (traits.qkNorm) tensors.push(make.norm(name('attn_q_norm'), headDim), make.norm(name('attn_k_norm'), headDim));
     tensors.push(make.matrix(name('attn_output'), qRows, hidden, branch));
-    if (architecture.postNorms) tensors.push(make.norm(name('post_attention_norm'), hidden, gains.branch));
+    if (traits.postNorms) tensors.push(make.norm(name('post_attention_norm'), hidden, gains.branch));
     tensors.push(make.norm(name('ffn_norm'), hidden));
-    if (architecture.gateUp === 'fused') tensors.push(make.matrix(name('ffn_up'), hidden, 2 * ffn));
+    if (traits.fusedGateUp) tensors.push(make.matrix(name('ffn_up'), hidden, 2 * ffn));
     else tensors.push(make.matrix(name('ffn_gate'), hidden, ffn), make.matrix(name('ffn_up'), hidden, ffn));
     tensors.push(make.matrix(name('ffn_down'), ffn, hidden, { ...better, ...branch }));
-    if (architecture.postNorms) tensors.push(make.norm(name('post_ffw_norm'), hidden, gains.branch));
+    if (traits.postNorms) tensors.push(make.norm(name('post_ffw_norm'), hidden, gains.branch));
   }
   tensors.push(make.norm('output_norm', hidden));
   if (!tied) tensors.push(make.matrix('output', hidden, vocab, { ...embedding, wildRows: true, gain: OUTPUT_GAIN }));

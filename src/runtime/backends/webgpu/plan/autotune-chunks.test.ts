@@ -10,7 +10,6 @@ import { createMatrices } from '../weights/load-weights.ts';
 import { planWeights } from '../weights/weight-plan.ts';
 import { tuneChunks, type PrefillPrecision } from './autotune-chunks.ts';
 import type { PlanBuffers } from './buffers.ts';
-import { modelSizes } from './model-sizes.ts';
 import type { TuningStore } from './tuning.ts';
 
 const ROWS = 64;
@@ -22,17 +21,16 @@ async function tune(gpu: GpuContext, precision: PrefillPrecision, store?: Tuning
   const gguf = makeSyntheticGguf({ architecture: 'llama', quantization: 'Q4_0', ...SIZES });
   const description = describeModel(await readGgufHeader(gguf));
   const weights = planWeights(description, { maxBindingBytes: 2 ** 27 });
-  const sizes = modelSizes(description.config);
   const buffer = (label: string) => gpu.memory.create(label, ROWS * 64 * 4);
   const buffers = {
     normed: buffer('normed'),
-    attention: buffer('attention'),
-    ffn: buffer('ffn'),
+    mixed: buffer('mixed'),
+    inner: buffer('inner'),
     step: buffer('step'),
   } as unknown as PlanBuffers;
   const compiler = new KernelCompiler(gpu.device);
   const matrices = createMatrices(gpu, weights);
-  const parts = { gpu, compiler, weights, matrices, buffers, sizes, store, version: 'test', budgetMs: Infinity };
+  const parts = { gpu, compiler, weights, matrices, buffers, store, version: 'test', budgetMs: Infinity };
   return tuneChunks(parts, precision, ROWS);
 }
 

@@ -7,9 +7,8 @@ import {
   type MatmulSpec,
   type MatmulTile,
 } from '../kernels/matmul/matmul.ts';
-import type { MatrixPlan } from '../weights/weight-plan.ts';
 import type { TuneParts } from './autotune.ts';
-import type { MatmulChoice } from './fused-steps.ts';
+import type { MatmulChoice } from './plan-parts.ts';
 import { isPower, tune, tuningKey } from './tuning.ts';
 
 /**
@@ -50,9 +49,9 @@ export async function tuneChunks(parts: TuneParts, precision: PrefillPrecision, 
         const { format, rows: outputs, cols } = matrix;
         const spec: MatmulSpec = { format, rows: outputs, cols, ...shape, tile };
         const kernel = await compiler.compile(matmulKernel(spec, gpu.abilities));
-        const x = [buffers.normed, buffers.attention, buffers.ffn].find(({ size }) => size >= rows * spec.xStride * 4)!;
+        const x = [buffers.normed, buffers.mixed, buffers.inner].find(({ size }) => size >= rows * spec.xStride * 4)!;
         // The step says 0 rows as yet: all is computed, and nothing stored.
-        const y = x === buffers.ffn ? buffers.normed : buffers.ffn;
+        const y = x === buffers.inner ? buffers.normed : buffers.inner;
         return [bindMatmul(gpu.device, kernel, spec, matrix, { x, y, step: buffers.step }, rows)];
       },
     },
@@ -78,20 +77,15 @@ const shapeKey = ({ matrix, gated }: ChunkShape): string =>
   keyOf(matrix.format, matrix.rows, matrix.cols, gated !== undefined);
 
 /** Distinct shapes, those with the most work first: there may be no time for all. */
-function shapesOf({ weights, matrices, sizes }: TuneParts): ChunkShape[] {
+function shapesOf({ weights, matrices }: TuneParts): ChunkShape[] {
   const shapes = new Map<string, ChunkShape>();
-  const add = (plan: MatrixPlan, inputs: number, gated?: 'silu'): void => {
-    const xStride = Math.ceil(inputs / 32) * 32;
-    const shape = { matrix: matrices.get(plan)!, xStride, yStride: sizes.ffnStride, ...(gated && { gated }) };
+  for (const plan of weights.blocks.flatMap((block) => block.matrices)) {
+    const align = (n: number): number => Math.ceil(n / 32) * 32;
+    const strides = { xStride: align(plan.cols), yStride: align(plan.gated ? plan.rows / 2 : plan.rows) };
+    const shape = { matrix: matrices.get(plan)!, ...strides, ...(plan.gated && { gated: 'silu' as const }) };
     if (!shapes.has(shapeKey(shape))) shapes.set(shapeKey(shape), shape);
-  };
-  for (const layer of weights.layers) {
-    add(layer.gateUp, layer.gateUp.cols, 'silu');
-    add(layer.down, layer.down.cols);
-    for (const qkv of layer.qkv) add(qkv, qkv.cols);
-    add(layer.attnOutput, layer.attnOutput.cols);
   }
-  return [...shapes.values()];
+  return [...shapes.values()].sort((a, b) => b.matrix.rows * b.matrix.cols - a.matrix.rows * a.matrix.cols);
 }
 
 function isTile(value: unknown): value is MatmulTile {

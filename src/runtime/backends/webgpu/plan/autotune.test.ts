@@ -10,7 +10,6 @@ import { createMatrices } from '../weights/load-weights.ts';
 import { planWeights } from '../weights/weight-plan.ts';
 import { tuneTiles } from './autotune.ts';
 import type { PlanBuffers } from './buffers.ts';
-import { modelSizes } from './model-sizes.ts';
 import type { TuningStore } from './tuning.ts';
 
 class CountingCompiler extends KernelCompiler {
@@ -25,12 +24,17 @@ async function tune(gpu: GpuContext, store?: TuningStore) {
   const gguf = makeSyntheticGguf({ architecture: 'llama', quantization: 'Q4_0', ...SHAPES.odd, layers: 1, ffn: 64 });
   const description = describeModel(await readGgufHeader(gguf));
   const weights = planWeights(description, { maxBindingBytes: 2 ** 27 });
-  const sizes = modelSizes(description.config);
   const buffer = (label: string) => gpu.memory.create(label, 2 ** 16);
-  const buffers = { normed: buffer('x'), ffn: buffer('y'), logits: buffer('logits') } as unknown as PlanBuffers;
+  const buffers = {
+    normed: buffer('x'),
+    inner: buffer('y'),
+    projected: buffer('p'),
+    mixed: buffer('m'),
+    logits: buffer('logits'),
+  } as unknown as PlanBuffers;
   const compiler = new CountingCompiler(gpu.device);
   const matrices = createMatrices(gpu, weights);
-  const tile = await tuneTiles({ gpu, compiler, weights, matrices, buffers, sizes, store, version: 'test' });
+  const tile = await tuneTiles({ gpu, compiler, weights, matrices, buffers, store, version: 'test' });
   return { tile, compiled: compiler.compiled };
 }
 

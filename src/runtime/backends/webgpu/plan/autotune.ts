@@ -8,10 +8,10 @@ import {
   type LinearTile,
 } from '../kernels/linear/linear.ts';
 import type { KernelCompiler } from '../kernels/pipeline.ts';
-import type { MatrixPlan, WeightPlan } from '../weights/weight-plan.ts';
+import type { MatrixPlan } from '../weights/matrix-plan.ts';
+import type { WeightPlan } from '../weights/weight-plan.ts';
 import type { PlanBuffers } from './buffers.ts';
-import type { TileChoice } from './fused-steps.ts';
-import type { ModelSizes } from './model-sizes.ts';
+import type { TileChoice } from './plan-parts.ts';
 import { isPower, tune, tuningKey, type TuningStore } from './tuning.ts';
 
 /** Tiles tried for one row, besides the default one. */
@@ -31,10 +31,9 @@ const DISPATCHES = 24;
 export interface TuneParts {
   gpu: GpuContext;
   compiler: KernelCompiler;
-  weights: WeightPlan;
+  weights: Pick<WeightPlan, 'blocks' | 'output'>;
   matrices: ReadonlyMap<MatrixPlan, DeviceMatrix>;
   buffers: PlanBuffers;
-  sizes: ModelSizes;
   store?: TuningStore | undefined;
   version: string;
   /** @default 1500 */
@@ -46,7 +45,7 @@ export interface TuneParts {
  * in the store. Software adapters and rows above one take the default.
  */
 export async function tuneTiles(parts: TuneParts): Promise<TileChoice> {
-  const { gpu, store, version, buffers, sizes } = parts;
+  const { gpu, store, version, buffers } = parts;
   const fallback: TileChoice = ({ format, rows, cols, m }) => defaultLinearTile(format, rows, cols, m, gpu.abilities);
   if (!gpu.abilities.unroll) return fallback;
   const shapes = shapesOf(parts);
@@ -61,9 +60,12 @@ export async function tuneTiles(parts: TuneParts): Promise<TileChoice> {
         const spec = { ...shape, tile };
         const kernel = await parts.compiler.compile(linearKernel(spec, gpu.abilities));
         // No sequence has run yet: activations are zeros, and every step writes them before it reads them.
-        const y = spec.yStride === sizes.logitsStride ? buffers.logits : buffers.ffn;
+        const y = [buffers.inner, buffers.projected, buffers.mixed].find(({ size }) => size >= spec.yStride * 4);
         return Array.from({ length: DISPATCHES }, (_, i) =>
-          bindLinear(gpu.device, kernel, spec, matrices[i % matrices.length]!, { x: buffers.normed, y }),
+          bindLinear(gpu.device, kernel, spec, matrices[i % matrices.length]!, {
+            x: widest(buffers, spec.xStride),
+            y: y ?? buffers.logits,
+          }),
         );
       },
     },
@@ -83,24 +85,25 @@ interface TunedShape {
 }
 
 /** Distinct shapes, each with the matrices of all layers that have it. */
-function shapesOf({ weights, matrices, sizes }: TuneParts): TunedShape[] {
+function shapesOf({ weights, matrices }: TuneParts): TunedShape[] {
   const shapes = new Map<string, TunedShape>();
-  const add = (plan: MatrixPlan, xStride: number, yStride: number, gated?: 'silu') => {
+  for (const plan of [...weights.blocks.flatMap((block) => block.matrices), ...weights.output]) {
     const matrix = matrices.get(plan)!;
     const { format, rows, cols } = matrix;
-    const spec = { format, rows, cols, m: 1, xStride, yStride, ...(gated && { gated }) };
+    const strides = { xStride: align(cols), yStride: align(plan.gated ? rows / 2 : rows) };
+    const spec = { format, rows, cols, m: 1, ...strides, ...(plan.gated && { gated: 'silu' as const }) };
     const shape: TunedShape = shapes.get(shapeKey(spec)) ?? { spec, matrices: [] };
     shape.matrices.push(matrix);
     shapes.set(shapeKey(spec), shape);
-  };
-  for (const layer of weights.layers) {
-    for (const qkv of layer.qkv) add(qkv, sizes.xStride, sizes.qkvStride);
-    add(layer.attnOutput, sizes.attnStride, sizes.xStride);
-    add(layer.gateUp, sizes.xStride, sizes.ffnStride, 'silu');
-    add(layer.down, sizes.ffnStride, sizes.xStride);
   }
-  for (const output of weights.output) add(output, sizes.xStride, sizes.logitsStride);
   return [...shapes.values()];
+}
+
+const align = (n: number): number => Math.ceil(n / 32) * 32;
+
+/** A buffer of activations that has a row of `stride`. */
+function widest({ normed, mixed, inner }: PlanBuffers, stride: number): GPUBuffer {
+  return [normed, mixed, inner].find(({ size }) => size >= stride * 4) ?? normed;
 }
 
 function isTile(value: unknown): value is LinearTile {

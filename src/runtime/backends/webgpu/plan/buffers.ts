@@ -1,53 +1,35 @@
-import type { LayerWeights, ModelDescription } from '../../../models/architectures/model-config.ts';
+import type { ModelDescription, RopeConfig } from '../../../models/architectures/model-config.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import type { GpuContext } from '../device.ts';
-import { splitWords } from '../kernels/attention/attention.ts';
 import type { StepLayout } from '../step-layout.ts';
 import type { LoadedWeights } from '../weights/load-weights.ts';
-import { modelSizes } from './model-sizes.ts';
-import { ropeKey, ropeTable, distinctRopes } from './rope-tables.ts';
+import { modelSizes, mostSplitWords } from './model-sizes.ts';
+import type { BlockRoom } from './plan-parts.ts';
+import { ropeKey, ropeTable } from './rope-tables.ts';
 
-/** Vectors of a layer on the device, f32, padded with zeros to the stride of what they meet. */
-export interface LayerVectors {
-  attnNorm: GPUBuffer;
-  ffnNorm: GPUBuffer;
-  qkvBias?: GPUBuffer;
-  /** [2, headDim]: query, key */
-  headNorm?: GPUBuffer;
-  postAttnNorm?: GPUBuffer;
-  postFfnNorm?: GPUBuffer;
-}
-
-/** Everything that is made once and lives as long as the backend, but the matrices. */
+/** What all blocks of a plan share: made once, and living as long as the backend. */
 export interface PlanBuffers {
   step: GPUBuffer;
-  /** [rows, hidden]; the second is where Gemma's fused steps put the sum with the branch before. */
+  /** [rows, hidden]; the second is where fused steps put the sum with the block before, if that has a norm after it. */
   x: readonly [GPUBuffer, GPUBuffer];
-  /** [rows, hidden]: what a branch gives before its own norm (Gemma), or the normed input of a chunk's matrices. */
+  /** [rows, hidden]: what a block gives before its own norm. */
   t: GPUBuffer;
+  /** [rows, hidden]: the normed input of a chunk's matrices. */
   normed: GPUBuffer;
-  /** [rows, q + k + v] */
-  qkv: GPUBuffer;
-  /** [rows, heads * headDim] */
-  attention: GPUBuffer;
-  /** [rows, ffn] */
-  ffn: GPUBuffer;
+  /** [rows, projectedStride]: what first matrices give: query, key and value. */
+  projected: GPUBuffer;
+  /** [rows, mixedStride]: what a mixer gives its last matrix. */
+  mixed: GPUBuffer;
+  /** [rows, innerStride]: between the matrices of a feed-forward. */
+  inner: GPUBuffer;
   /** [maxBatch, heads, splits, headDim + 4] */
   parts: GPUBuffer;
   /** [maxSamples, vocab] */
   logits: GPUBuffer;
   outputNorm: GPUBuffer;
-  layers: readonly LayerVectors[];
-  /** By layer: f16, see kernels/attention/head.wgsl. */
-  keys: readonly GPUBuffer[];
-  values: readonly GPUBuffer[];
-  /** By layer: [context, pairs, 2]; layers share tables. */
-  ropes: readonly GPUBuffer[];
 }
 
 export interface BufferSizes {
-  contextTokens: number;
-  kvBlocks: number;
   maxBatch: number;
   /** Rows of logits of a step, a whole number of what the output projection takes at a time. */
   maxSamples: number;
@@ -58,62 +40,65 @@ export interface BufferSizes {
 }
 
 export function createPlanBuffers(
-  gpu: GpuContext,
-  description: ModelDescription,
-  { vectors }: LoadedWeights,
+  { memory }: GpuContext,
+  { config, weights }: ModelDescription,
+  { vector }: BlockRoom,
   layout: StepLayout,
-  { contextTokens, kvBlocks, maxBatch, maxSamples, rows, maxSplits }: BufferSizes,
+  { maxBatch, maxSamples, rows, maxSplits }: BufferSizes,
 ): PlanBuffers {
-  const { memory } = gpu;
-  const { config, weights } = description;
   const sizes = modelSizes(config);
   const floats = (label: string, count: number) => memory.create(label, count * 4);
-  const vector = (label: string, stride: number, ...tensors: (GgufTensorInfo | undefined)[]): GPUBuffer => {
-    const data = new Float32Array(stride);
-    let at = 0;
-    for (const tensor of tensors) {
-      const values = tensor && vectors.get(tensor);
-      if (!values) throw new RangeError(`Cannot fill ${label}: a tensor of it was not loaded`);
-      data.set(values, at);
-      at += values.length;
-    }
-    return memory.create(label, data.byteLength, { data });
-  };
-  const layerVectors = (layer: LayerWeights, index: number): LayerVectors => {
-    const name = (what: string) => `layer ${index} ${what}`;
-    return {
-      attnNorm: vector(name('attention norm'), sizes.xStride, layer.attnNorm),
-      ffnNorm: vector(name('ffn norm'), sizes.xStride, layer.ffnNorm),
-      ...(layer.qBias && {
-        qkvBias: vector(name('qkv bias'), sizes.qkvStride, layer.qBias, layer.kBias, layer.vBias),
-      }),
-      ...(layer.qNorm && { headNorm: vector(name('head norms'), 2 * config.headDim, layer.qNorm, layer.kNorm) }),
-      ...(layer.postAttnNorm && {
-        postAttnNorm: vector(name('post attention norm'), sizes.xStride, layer.postAttnNorm),
-        postFfnNorm: vector(name('post ffn norm'), sizes.xStride, layer.postFfnNorm),
-      }),
-    };
-  };
-  const ropeBuffers = new Map<string, GPUBuffer>();
-  for (const [key, rope] of distinctRopes(config)) {
-    const data = ropeTable(rope, contextTokens, weights, vectors);
-    ropeBuffers.set(key, memory.create('rope', data.byteLength, { data }));
-  }
-  const kvBytes = kvBlocks * sizes.kvHalfBlockBytes;
+  const hasPostNorms = config.layers.some(({ blocks }) => blocks.some(({ branch }) => branch.postNorm));
+  const postRows = hasPostNorms ? rows * sizes.xStride : 4;
   return {
     step: memory.create('step', layout.words * 4),
-    x: [floats('x', rows * sizes.xStride), floats('x sum', config.postNorms ? rows * sizes.xStride : 4)],
-    t: floats('t', config.postNorms ? rows * sizes.xStride : 4),
+    x: [floats('x', rows * sizes.xStride), floats('x sum', postRows)],
+    t: floats('t', postRows),
     normed: floats('normed', rows * sizes.xStride),
-    qkv: floats('qkv', rows * sizes.qkvStride),
-    attention: floats('attention', rows * sizes.attnStride),
-    ffn: floats('ffn', rows * sizes.ffnStride),
-    parts: floats('attention parts', maxBatch * splitWords(config, maxSplits)),
+    projected: floats('projected', rows * sizes.projectedStride),
+    mixed: floats('mixed', rows * sizes.mixedStride),
+    inner: floats('inner', rows * sizes.innerStride),
+    parts: floats('attention parts', maxBatch * mostSplitWords(config, maxSplits)),
     logits: floats('logits', maxSamples * sizes.logitsStride),
     outputNorm: vector('output norm', sizes.xStride, weights.outputNorm),
-    layers: weights.layers.map(layerVectors),
-    keys: config.layers.map((_, index) => memory.create(`layer ${index} keys`, kvBytes)),
-    values: config.layers.map((_, index) => memory.create(`layer ${index} values`, kvBytes)),
-    ropes: config.layers.map(({ rope }) => ropeBuffers.get(ropeKey(rope))!),
+  };
+}
+
+/** What blocks make their own buffers of. */
+export function createBlockRoom(
+  gpu: GpuContext,
+  { config, weights }: ModelDescription,
+  { vectors }: Pick<LoadedWeights, 'vectors'>,
+  { contextTokens, kvBlocks }: Pick<BlockRoom, 'contextTokens' | 'kvBlocks'>,
+): BlockRoom {
+  const { memory } = gpu;
+  const ropes = new Map<string, GPUBuffer>();
+  return {
+    gpu,
+    sizes: modelSizes(config),
+    contextTokens,
+    kvBlocks,
+    vector(label: string, stride: number, ...tensors: readonly (GgufTensorInfo | undefined)[]): GPUBuffer {
+      const data = new Float32Array(stride);
+      let at = 0;
+      for (const tensor of tensors) {
+        const values = tensor && vectors.get(tensor);
+        if (!values) throw new RangeError(`Cannot fill ${label}: a tensor of it was not loaded`);
+        data.set(values, at);
+        at += values.length;
+      }
+      return memory.create(label, data.byteLength, { data });
+    },
+    // [context, pairs, 2] f32; layers share tables.
+    rope(rope: RopeConfig): GPUBuffer {
+      const key = ropeKey(rope);
+      let table = ropes.get(key);
+      if (!table) {
+        const data = ropeTable(rope, contextTokens, weights, vectors);
+        table = memory.create('rope', data.byteLength, { data });
+        ropes.set(key, table);
+      }
+      return table;
+    },
   };
 }

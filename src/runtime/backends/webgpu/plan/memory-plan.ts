@@ -1,7 +1,7 @@
 import { TokenglassError } from '../../../../shared/errors.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
 import { smallerModel } from '../../../models/fit-check.ts';
-import { KV_BLOCK } from '../kernels/attention/attention.ts';
+import { KV_BLOCK } from '../../../blocks/attention/webgpu/attention.ts';
 import { modelSizes } from './model-sizes.ts';
 
 export interface MemoryRequest {
@@ -95,8 +95,8 @@ const blocksOf = (tokens: number): number => Math.ceil(tokens / KV_BLOCK);
 
 function scratchOf(config: ModelConfig, request: MemoryRequest, context: number): number {
   const sizes = modelSizes(config);
-  const perRow = 3 * sizes.xStride + sizes.qkvStride + sizes.attnStride + sizes.ffnStride;
-  const rope = context * (config.headDim / 2) * 2;
+  const perRow = 3 * sizes.xStride + sizes.projectedStride + sizes.mixedStride + sizes.innerStride;
+  const rope = context * sizes.ropeWidth;
   const logits = request.maxSamples * sizes.logitsStride * 2;
   const sampling = request.slots * (config.vocabSize * 1.04 + context);
   return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling));

@@ -1,145 +1,172 @@
 import { bindEmbed, embedKernel, type EmbedSpec } from '../kernels/embed/embed.ts';
+import { bindNorm, normKernel } from '../kernels/norm/norm.ts';
 import { record, type Dispatch } from '../kernels/pipeline.ts';
-import type { SampleKernels, SampleVariant } from '../kernels/sample/sample-kernels.ts';
-import { createAttentionSteps, type AttentionLayer } from './attention-steps.ts';
-import { createChunkSteps, type ChunkLayer, type MatmulDispatch } from './chunk-steps.ts';
-import { createFusedSteps, createOutputSteps, type FusedSteps, type PlanParts } from './fused-steps.ts';
-import { modelSizes } from './model-sizes.ts';
-
-/** What one step computes. */
-export interface StepShape {
-  rows: number;
-  /** Rows that are the one new token of their sequence (decode); they come first. */
-  singles: number;
-  /** Shares of the context of those. */
-  splits: number;
-  /** Attention tiles of the others. */
-  tiles: number;
-  /** Rows of logits. */
-  samples: number;
-  variant: SampleVariant;
-}
+import type { SampleKernels } from '../kernels/sample/sample-kernels.ts';
+import type { MatrixPlan } from '../weights/matrix-plan.ts';
+import type { WeightPlan } from '../weights/weight-plan.ts';
+import type { BoundBlock, Recorder, Run, StepShape } from './gpu-block.ts';
+import { linear } from './matrices.ts';
+import type { PlanParts } from './plan-parts.ts';
+import { readerSpec, Residual, type FusedInput } from './residual.ts';
 
 export interface ModelPlanOptions {
   /** Row counts that fused steps are made for, ascending; the last is the most. */
   fusedRows: readonly number[];
-  /** Contexts can be long enough to be split. */
-  splits: boolean;
+  weights: Pick<WeightPlan, 'embedding' | 'output'>;
+  /** Blocks of all layers, in their order, and the scale of each branch. */
+  blocks: readonly BoundBlock[];
+  scales: readonly number[];
   sampler: SampleKernels;
 }
+
+/** All blocks of steps of up to `m` rows, and where they leave x. */
+interface FusedSteps {
+  m: number;
+  blocks: Recorder;
+  output: Output;
+}
+
+/** The output projection, for row counts up to each `m`. */
+type Output = readonly { m: number; dispatches: readonly Dispatch[] }[];
 
 /** Everything that a step dispatches, made once. Recording a step makes nothing on the device. */
 export class ModelPlan {
   readonly #embed: readonly Dispatch[];
-  readonly #attention: readonly AttentionLayer[];
   readonly #fused: readonly FusedSteps[];
   /** Absent where chunks are computed by rows. */
-  readonly #chunk: readonly ChunkLayer[] | undefined;
-  /** By index of `fusedRows`: after fused steps, and after chunks. */
-  readonly #output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
+  readonly #chunk: { blocks: Recorder; output: Output } | undefined;
   readonly #sampler: SampleKernels;
 
   private constructor(init: {
     embed: readonly Dispatch[];
-    attention: readonly AttentionLayer[];
     fused: readonly FusedSteps[];
-    chunk: readonly ChunkLayer[] | undefined;
-    output: readonly { m: number; fused: readonly Dispatch[]; chunk: readonly Dispatch[] }[];
+    chunk: { blocks: Recorder; output: Output } | undefined;
     sampler: SampleKernels;
   }) {
     this.#embed = init.embed;
-    this.#attention = init.attention;
     this.#fused = init.fused;
     this.#chunk = init.chunk;
-    this.#output = init.output;
     this.#sampler = init.sampler;
   }
 
   /** Compiles all kernels, in parallel, and binds all buffers. */
   static async create(parts: PlanParts, options: ModelPlanOptions): Promise<ModelPlan> {
-    const [embed, attention, chunk, fused, output] = await Promise.all([
-      createEmbedSteps(parts, options.sampler),
-      createAttentionSteps(parts, options.splits),
-      parts.matmulTile && createChunkSteps(parts, parts.matmulTile),
-      Promise.all(options.fusedRows.map((m) => createFusedSteps(parts, m))),
-      Promise.all(
-        options.fusedRows.map(async (m) => {
-          const [afterFused, afterChunk] = await Promise.all([
-            createOutputSteps(parts, m, true),
-            createOutputSteps(parts, m, false),
-          ]);
-          return { m, fused: afterFused, chunk: afterChunk };
-        }),
-      ),
+    const [embed, fused, chunk] = await Promise.all([
+      createEmbed(parts, options),
+      Promise.all(options.fusedRows.map((m) => createFused(parts, m, options))),
+      parts.matmulTile ? createChunk(parts, options) : undefined,
     ]);
-    return new ModelPlan({ embed, attention, chunk, fused, output, sampler: options.sampler });
+    return new ModelPlan({ embed, fused, chunk, sampler: options.sampler });
   }
 
   /** Records a step; the step buffer is written before the pass is submitted. @returns dispatches recorded */
   record(pass: GPUComputePassEncoder, shape: StepShape): number {
     let count = 0;
-    const run = (dispatch: Dispatch, x?: number, y?: number, z?: number): void => {
+    const run: Run = (dispatch, x, y, z) => {
       record(pass, dispatch, x, y, z);
       count += 1;
     };
     for (const embed of this.#embed) run(embed, embed.x, shape.rows);
-    const fused = this.#fused.find(({ m }) => m >= shape.rows) ?? (this.#chunk ? undefined : this.#fused.at(-1));
-    if (fused) this.#recordFused(run, shape, fused);
-    else if (this.#chunk) this.#recordChunk(run, shape, this.#chunk);
+    const fused = this.#fused.find(({ m }) => m >= shape.rows);
+    const { blocks, output } = fused ?? this.#chunk ?? this.#fused.at(-1)!;
+    blocks(run, shape);
     if (shape.samples > 0) {
-      const output = this.#output.find(({ m }) => m >= shape.samples) ?? this.#output.at(-1)!;
-      const groups = Math.ceil(shape.samples / output.m);
-      for (const dispatch of fused ? output.fused : output.chunk) run(dispatch, dispatch.x, groups);
+      const { m, dispatches } = output.find((rows) => rows.m >= shape.samples) ?? output.at(-1)!;
+      const groups = Math.ceil(shape.samples / m);
+      for (const dispatch of dispatches) run(dispatch, dispatch.x, groups);
       this.#sampler.encode(pass, shape.samples, shape.variant);
       count += 2;
     }
     return count;
   }
-
-  #recordFused(run: Run, shape: StepShape, fused: FusedSteps): void {
-    const groups = Math.ceil(shape.rows / fused.m);
-    for (let index = 0; index < fused.layers.length; index++) {
-      const layer = fused.layers[index]!;
-      for (const qkv of layer.qkv) run(qkv, qkv.x, groups);
-      this.#recordAttention(run, shape, this.#attention[index]!);
-      run(layer.attnOutput, layer.attnOutput.x, groups);
-      run(layer.gateUp, layer.gateUp.x, groups);
-      run(layer.down, layer.down.x, groups);
-    }
-  }
-
-  #recordChunk(run: Run, shape: StepShape, layers: readonly ChunkLayer[]): void {
-    const matmul = (dispatch: MatmulDispatch): void =>
-      run(dispatch, dispatch.x, Math.ceil(shape.rows / dispatch.tileRows));
-    for (let index = 0; index < layers.length; index++) {
-      const layer = layers[index]!;
-      run(layer.attnNorm, shape.rows);
-      for (const qkv of layer.qkv) matmul(qkv);
-      this.#recordAttention(run, shape, this.#attention[index]!);
-      matmul(layer.attnOutput);
-      run(layer.ffnNorm, shape.rows);
-      matmul(layer.gateUp);
-      matmul(layer.down);
-    }
-  }
-
-  #recordAttention(run: Run, shape: StepShape, layer: AttentionLayer): void {
-    if (shape.singles > 0) {
-      if (shape.splits > 1 && layer.split) {
-        run(layer.split.parts, shape.splits, layer.split.parts.y, shape.singles);
-        run(layer.split.merge, layer.split.merge.x, shape.singles);
-      } else run(layer.one, 1, layer.one.y, shape.singles);
-    }
-    if (shape.rows === shape.singles) return;
-    run(layer.rotate, layer.rotate.x, shape.rows - shape.singles);
-    run(layer.many, layer.many.x, shape.tiles);
-  }
 }
 
-type Run = (dispatch: Dispatch, x?: number, y?: number, z?: number) => void;
+async function createFused(parts: PlanParts, m: number, options: ModelPlanOptions): Promise<FusedSteps> {
+  const residual = new Residual(parts.buffers);
+  const making = options.blocks.map((block, index) => {
+    const input = residual.read(block.norm);
+    const end = residual.end({ ...block, scale: options.scales[index]! });
+    return block.fused(parts, m, input, end);
+  });
+  const [output, ...blocks] = await Promise.all([createOutput(parts, options, residual), ...making]);
+  return { m, output, blocks: (run, shape) => blocks.forEach((recordBlock) => recordBlock(run, shape)) };
+}
 
-async function createEmbedSteps(parts: PlanParts, sampler: SampleKernels): Promise<Dispatch[]> {
-  const { gpu, compiler, config, weights, matrices, buffers, layout } = parts;
+async function createChunk(parts: PlanParts, options: ModelPlanOptions): Promise<{ blocks: Recorder; output: Output }> {
+  const residual = new Residual(parts.buffers);
+  const making = options.blocks.flatMap((block, index) => {
+    const norm = createNorm(parts, block.norm, residual.pending);
+    residual.settle();
+    const end = residual.end({ ...block, scale: options.scales[index]! });
+    return [norm, block.chunk(parts, end)];
+  });
+  const [output, ...blocks] = await Promise.all([createOutput(parts, options, residual), ...making]);
+  return { output, blocks: (run, shape) => blocks.forEach((recordBlock) => recordBlock(run, shape)) };
+}
+
+/** What comes before a block of a chunk: what the block before gave is added, and the residual normed. */
+async function createNorm(
+  { gpu, compiler, config, sizes, buffers }: PlanParts,
+  gain: GPUBuffer | undefined,
+  postGain: GPUBuffer | undefined,
+): Promise<Recorder> {
+  const spec = {
+    width: config.hiddenSize,
+    epsilon: config.normEps,
+    stride: sizes.xStride,
+    norm: gain !== undefined,
+    postNorm: postGain !== undefined,
+  };
+  const kernel = await compiler.compile(normKernel(spec));
+  const bound = {
+    x: buffers.x[0],
+    out: buffers.normed,
+    ...(gain && { gain }),
+    ...(postGain && { t: buffers.t, postGain }),
+  };
+  const dispatch = bindNorm(gpu.device, kernel, bound, 1);
+  return (run, { rows }) => run(dispatch, rows);
+}
+
+/** The output projection of rows picked from x, wherever the blocks have left it. */
+function createOutput(parts: PlanParts, { fusedRows, weights }: ModelPlanOptions, residual: Residual): Promise<Output> {
+  const input = residual.read(parts.buffers.outputNorm);
+  return Promise.all(
+    fusedRows.map(async (m) => ({
+      m,
+      dispatches: await Promise.all(weights.output.map((plan) => outputPart(parts, m, plan, input))),
+    })),
+  );
+}
+
+function outputPart(parts: PlanParts, m: number, plan: MatrixPlan, input: FusedInput): Promise<Dispatch> {
+  const { config, sizes, buffers, layout } = parts;
+  const { x, gain, pending } = input;
+  const norm = { width: config.hiddenSize, epsilon: config.normEps };
+  return linear(
+    parts,
+    m,
+    plan,
+    {
+      xStride: sizes.xStride,
+      yStride: sizes.logitsStride,
+      yOffset: plan.offset,
+      // Several workgroups pick the same row, and nobody reads x after this: the sum is not stored.
+      ...readerSpec(input, norm, false),
+      gatherAt: layout.gatherAt,
+    },
+    {
+      x,
+      y: buffers.logits,
+      step: buffers.step,
+      ...(gain && { gain }),
+      ...(pending && { t: pending.t, postGain: pending.gain }),
+    },
+  );
+}
+
+async function createEmbed(parts: PlanParts, { weights, sampler }: ModelPlanOptions): Promise<Dispatch[]> {
+  const { gpu, compiler, config, sizes, matrices, buffers, layout } = parts;
   return Promise.all(
     weights.embedding.map(async (plan) => {
       const matrix = matrices.get(plan)!;
@@ -149,7 +176,7 @@ async function createEmbedSteps(parts: PlanParts, sampler: SampleKernels): Promi
         from: plan.offset,
         vocabulary: config.vocabSize,
         cols: matrix.cols,
-        xStride: modelSizes(config).xStride,
+        xStride: sizes.xStride,
         scale: config.embeddingScale,
         rowsAt: layout.rowsAt,
       };

@@ -1,34 +1,62 @@
+import { blockNeeds } from '../../../blocks/block-needs.ts';
+import type { BlockNeeds } from '../../../blocks/block.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
-import { KV_BLOCK } from '../kernels/attention/attention.ts';
+import { ropeKey } from './rope-tables.ts';
+import { KV_BLOCK, queriesPerTile, splitWords } from '../../../blocks/attention/webgpu/attention.ts';
 
-/** Rows of f32 between which activations lie. Multiples of 32, so that whole units of every format can be read. */
+/** What a model takes of the device, from what its blocks need. Strides are f32 between two rows, multiples of 32, so that whole units of every format can be read. */
 export interface ModelSizes {
   xStride: number;
-  qkvStride: number;
-  attnStride: number;
-  ffnStride: number;
+  /** What first matrices give, mixers give, and lies within a feed-forward: the widest of all blocks. */
+  projectedStride: number;
+  mixedStride: number;
+  innerStride: number;
   logitsStride: number;
-  qRows: number;
-  kvRows: number;
-  /** Bytes of one KV block of one layer, keys or values alone. */
+  /** Bytes of the largest KV block of one layer, keys or values alone. */
   kvHalfBlockBytes: number;
   /** Bytes of KV of one token, all layers. */
   kvBytesPerToken: number;
+  /** Rows of an attention tile of a chunk. */
+  tileRows: number;
+  /** Numbers of one position in all rotary tables. */
+  ropeWidth: number;
+  /** Numbers that a row writes and reads again between the matrices of all layers. */
+  activations: number;
 }
 
 export function modelSizes(config: ModelConfig): ModelSizes {
   const align = (n: number) => Math.ceil(n / 32) * 32;
-  const qRows = config.heads * config.headDim;
-  const kvRows = config.kvHeads * config.headDim;
+  const needs = needsOf(config);
+  const most = (of: (need: BlockNeeds) => number) => needs.reduce((best, need) => Math.max(best, of(need)), 0);
+  const sum = (of: (need: BlockNeeds) => number) => needs.reduce((total, need) => total + of(need), 0);
+  const kvRows = ({ kv }: BlockNeeds): number => (kv ? kv.heads * kv.headDim : 0);
   return {
     xStride: align(config.hiddenSize),
-    qkvStride: align(qRows + 2 * kvRows),
-    attnStride: align(qRows),
-    ffnStride: align(config.ffnSize),
+    projectedStride: align(most(({ projected }) => projected)),
+    mixedStride: align(most(({ mixed }) => mixed)),
+    innerStride: align(most(({ inner }) => inner)),
     logitsStride: align(config.vocabSize),
-    qRows,
-    kvRows,
-    kvHalfBlockBytes: kvRows * KV_BLOCK * 2,
-    kvBytesPerToken: config.layers.length * kvRows * 4,
+    kvHalfBlockBytes: most(kvRows) * KV_BLOCK * 2,
+    kvBytesPerToken: sum(kvRows) * 4,
+    tileRows: queriesPerTile(most(({ attends }) => attends?.headDim ?? 0)),
+    ropeWidth: ropeWidth(config),
+    // Written once and read once: x before and after each block, and what lies between its matrices.
+    activations: 2 * sum(({ projected, mixed, inner }) => config.hiddenSize + projected + mixed + inner),
   };
+}
+
+/** Layers with the same rotary configuration share a table. */
+function ropeWidth({ layers }: ModelConfig): number {
+  const ropes = layers.flatMap(({ blocks }) => blocks.flatMap((block) => ('rope' in block ? [block.rope] : [])));
+  const tables = new Map(ropes.map((rope) => [ropeKey(rope), rope.dims]));
+  return [...tables.values()].reduce((sum, dims) => sum + dims, 0);
+}
+
+export function needsOf({ layers }: ModelConfig): BlockNeeds[] {
+  return layers.flatMap(({ blocks }) => blocks.map(blockNeeds));
+}
+
+/** f32 words that a row's splits take, in the attention with the most. */
+export function mostSplitWords(config: ModelConfig, splits: number): number {
+  return needsOf(config).reduce((most, { attends }) => Math.max(most, attends ? splitWords(attends, splits) : 0), 0);
 }

@@ -1,4 +1,4 @@
-import type { ModelConfig, ModelWeights, RopeConfig } from '../../../models/architectures/model-config.ts';
+import type { ModelWeights, RopeConfig } from '../../../models/architectures/model-config.ts';
 import { ropeFrequencies } from '../../../models/architectures/rope-frequencies.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 
@@ -46,9 +46,4 @@ function factorsOf(
 /** Equal for layers that can share a table. */
 export function ropeKey(rope: RopeConfig): string {
   return JSON.stringify(rope);
-}
-
-/** Layers' rotary configurations, each distinct one once. */
-export function distinctRopes(config: ModelConfig): Map<string, RopeConfig> {
-  return new Map(config.layers.map(({ rope }) => [ropeKey(rope), rope]));
 }

@@ -5,15 +5,16 @@ import { StepCosts } from './step-costs.ts';
 
 describe('StepCosts', () => {
   const config = {
-    layers: Array.from({ length: 4 }, () => ({})),
+    layers: Array.from({ length: 4 }, () => ({
+      blocks: [
+        { kind: 'attention', heads: 4, kvHeads: 2, headDim: 16 },
+        { kind: 'dense', size: 128 },
+      ],
+    })),
     hiddenSize: 64,
-    heads: 4,
-    kvHeads: 2,
-    headDim: 16,
-    ffnSize: 128,
     vocabSize: 256,
   } as unknown as ModelConfig;
-  const costs = new StepCosts(config, { layers: [], output: [], embedding: [] } as never);
+  const costs = new StepCosts(config, { blocks: [], output: [], embedding: [] });
   const { kvBytesPerToken } = modelSizes(config);
   const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
 

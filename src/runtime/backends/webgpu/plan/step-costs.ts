@@ -1,7 +1,8 @@
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
 import { matrixBytes } from '../kernels/formats/formats.ts';
-import type { MatrixPlan, WeightPlan } from '../weights/weight-plan.ts';
-import { modelSizes } from './model-sizes.ts';
+import type { MatrixPlan } from '../weights/matrix-plan.ts';
+import type { WeightPlan } from '../weights/weight-plan.ts';
+import { modelSizes, needsOf } from './model-sizes.ts';
 
 export interface StepCost {
   bytes: { weights: number; kv: number; activations: number };
@@ -10,7 +11,12 @@ export interface StepCost {
 
 /** What a step reads, writes and computes, counted from shapes. */
 export class StepCosts {
-  readonly #config: ModelConfig;
+  readonly #attention: readonly {
+    heads: number;
+    headDim: number;
+    window?: number;
+    kv: { heads: number; headDim: number };
+  }[];
   readonly #layerBytes: number;
   readonly #layerWeights: number;
   readonly #outputBytes: number;
@@ -20,23 +26,21 @@ export class StepCosts {
   readonly #rowWords: number;
   readonly #logitsWords: number;
 
-  constructor(config: ModelConfig, weights: WeightPlan) {
+  constructor(config: ModelConfig, weights: Pick<WeightPlan, 'blocks' | 'output' | 'embedding'>) {
     const bytes = (plans: readonly MatrixPlan[]) =>
       plans.reduce((sum, { format, rows, cols }) => sum + matrixBytes(format, rows, cols), 0);
     const values = (plans: readonly MatrixPlan[]) => plans.reduce((sum, { rows, cols }) => sum + rows * cols, 0);
-    const layers = weights.layers.flatMap((layer) => [...layer.qkv, layer.attnOutput, layer.gateUp, layer.down]);
+    const layers = weights.blocks.flatMap((block) => block.matrices);
     const sizes = modelSizes(config);
     const [embedding] = weights.embedding;
-    this.#config = config;
+    this.#attention = needsOf(config).flatMap(({ attends, kv }) => (attends && kv ? [{ ...attends, kv }] : []));
     this.#layerBytes = bytes(layers);
     this.#layerWeights = values(layers);
     this.#outputBytes = bytes(weights.output);
     this.#outputWeights = values(weights.output);
     this.#embeddingRowBytes = embedding ? matrixBytes(embedding.format, 1, embedding.cols) : 0;
     this.#kvBytesPerToken = sizes.kvBytesPerToken;
-    // Written once and read once: x twice a layer, qkv, attention, ffn.
-    this.#rowWords =
-      2 * config.layers.length * (2 * config.hiddenSize + sizes.qRows * 2 + sizes.kvRows * 2 + config.ffnSize);
+    this.#rowWords = sizes.activations;
     this.#logitsWords = 2 * config.vocabSize;
   }
 
@@ -46,21 +50,20 @@ export class StepCosts {
    * @param lengths of each sequence, with the tokens of the step: its KV is read once for all of its rows
    */
   of(contexts: readonly number[], samples: number, lengths: readonly number[]): StepCost {
-    const { layers, heads, headDim } = this.#config;
     const rows = contexts.length;
-    let attended = 0;
-    for (const context of contexts) {
-      for (const { window } of layers) attended += Math.min(context, window ?? context);
+    let attentionFlop = 0;
+    let kvBytes = rows * this.#kvBytesPerToken;
+    for (const { heads, headDim, window = Infinity, kv } of this.#attention) {
+      for (const context of contexts) attentionFlop += 4 * Math.min(context, window) * heads * headDim;
+      for (const length of lengths) kvBytes += Math.min(length, window + rows - 1) * kv.heads * kv.headDim * 4;
     }
-    const kvTokens = lengths.reduce((sum, length) => sum + length, 0);
-    const windowShare = rows === 0 ? 1 : attended / layers.length / contexts.reduce((sum, c) => sum + c, 0);
     return {
       bytes: {
         weights: this.#layerBytes + (samples > 0 ? this.#outputBytes : 0) + rows * this.#embeddingRowBytes,
-        kv: Math.round((kvTokens * windowShare + rows) * this.#kvBytesPerToken),
+        kv: kvBytes,
         activations: 4 * (rows * this.#rowWords + samples * this.#logitsWords),
       },
-      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + 4 * attended * heads * headDim,
+      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + attentionFlop,
     };
   }
 }

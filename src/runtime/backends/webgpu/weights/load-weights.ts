@@ -1,12 +1,14 @@
 import { abortError } from '../../../../shared/errors.ts';
-import type { ModelDescription, ModelWeights } from '../../../models/architectures/model-config.ts';
+import type { ModelDescription } from '../../../models/architectures/model-config.ts';
 import type { ByteReader } from '../../../models/gguf/byte-reader.ts';
 import { dequantize } from '../../../models/gguf/dequantize.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
+import { ggmlByteLength } from '../../../models/gguf/tensor-types.ts';
 import { FORMATS, unitsPerRow, type DeviceMatrix } from '../kernels/formats/formats.ts';
 import type { GpuContext } from '../device.ts';
 import { repackRows } from './repack.ts';
-import type { MatrixPlan, MatrixSource, WeightPlan } from './weight-plan.ts';
+import type { MatrixPlan, MatrixSource } from './matrix-plan.ts';
+import type { WeightPlan } from './weight-plan.ts';
 
 /** Bytes of the file that are repacked at a time. */
 const CHUNK_BYTES = 2 ** 21;
@@ -18,7 +20,10 @@ export interface LoadedWeights {
 }
 
 /** Makes the buffers of all matrices, zeroed. */
-export function createMatrices({ memory }: GpuContext, plan: WeightPlan): Map<MatrixPlan, DeviceMatrix> {
+export function createMatrices(
+  { memory }: GpuContext,
+  plan: Pick<WeightPlan, 'matrices'>,
+): Map<MatrixPlan, DeviceMatrix> {
   return new Map(
     plan.matrices.map((matrix) => {
       const { label, format, rows, cols } = matrix;
@@ -56,7 +61,7 @@ export interface StreamOptions {
 export async function streamWeights(
   { device, watchdog }: GpuContext,
   reader: ByteReader,
-  { weights }: ModelDescription,
+  description: ModelDescription,
   matrices: ReadonlyMap<MatrixPlan, DeviceMatrix>,
   { onBytes, signal }: StreamOptions = {},
 ): Promise<{ loaded: LoadedWeights; fingerprint: string }> {
@@ -82,7 +87,7 @@ export async function streamWeights(
     onBytes?.(done);
     return chunk;
   };
-  const tensors = [...new Set(allTensors(weights))].sort((a, b) => a.offset - b.offset);
+  const tensors = [...new Set(allTensors(description))].sort((a, b) => a.offset - b.offset);
   for (const tensor of tensors) {
     await reader.skipTo(tensor.offset);
     const uses = targets.get(tensor);
@@ -90,7 +95,7 @@ export async function streamWeights(
       vectors.set(tensor, dequantize(tensor.type, await read(tensor.byteLength)));
       continue;
     }
-    const rowBytes = tensor.byteLength / tensor.shape[1]!;
+    const rowBytes = ggmlByteLength(tensor.type, tensor.shape[0]!);
     // An even number of rows, so that their scales are whole words.
     const most = Math.max(2, 2 * Math.floor(CHUNK_BYTES / rowBytes / 2));
     for (const { source, matrix } of uses) {
@@ -118,7 +123,8 @@ async function digestOf(digests: readonly Uint8Array[]): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function* allTensors({ layers, ...rest }: ModelWeights): Generator<GgufTensorInfo> {
-  yield* Object.values<GgufTensorInfo>(rest);
-  for (const layer of layers) yield* Object.values<GgufTensorInfo>({ ...layer });
+function* allTensors({ layers, weights }: ModelDescription): Generator<GgufTensorInfo> {
+  yield* Object.values<GgufTensorInfo>({ ...weights });
+  for (const { blocks } of layers)
+    for (const block of blocks) yield* Object.values<GgufTensorInfo>({ ...block.weights });
 }

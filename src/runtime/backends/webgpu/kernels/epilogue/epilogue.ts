@@ -10,6 +10,8 @@ export interface EpilogueSpec {
   yOffset?: number;
   bias?: boolean;
   residual?: boolean;
+  /** What the result is multiplied with, before the residual is added. @default 1 */
+  scale?: number;
   gated?: 'silu' | 'gelu';
 }
 
@@ -19,6 +21,7 @@ export function epilogueValues(spec: EpilogueSpec, bounded: boolean): TemplateVa
   return {
     BIAS: spec.bias === true,
     RESIDUAL: spec.residual === true,
+    FACTOR: (spec.scale ?? 1) === 1 ? 0 : spec.scale!,
     GATED: gated,
     GELU: spec.gated === 'gelu',
     BOUNDED: bounded,

@@ -1,7 +1,7 @@
 // epilogue: what becomes of a sum of linear and matmul, in y [rows, Y_STRIDE] from column Y_OFFSET on
 //
 // The sum is stored; with GATED act(row n) * row (N_OUT + n) instead, act being SiLU or (GELU) the tanh form of GELU; with BIAS
-// bias[Y_OFFSET + n] is added, with RESIDUAL what y holds. With BOUNDED, rows from step[0] on and columns from N_OUT on are left alone;
+// bias[Y_OFFSET + n] is added, then all of it multiplied with FACTOR, and with RESIDUAL what y holds is added. With BOUNDED, rows from step[0] on and columns from N_OUT on are left alone;
 // without, the kernel calls store for no such row or column.
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 //#if BIAS
@@ -28,6 +28,9 @@ fn store(m: u32, n: u32, sum: f32, up: f32) {
   //#endif
   //#if BIAS
   value += bias[Y_OFFSET + n];
+  //#endif
+  //#if FACTOR
+  value *= FACTOR;
   //#endif
   //#if RESIDUAL
   value += y[to];

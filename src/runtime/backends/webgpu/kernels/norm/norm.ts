@@ -7,27 +7,41 @@ export interface NormSpec {
   epsilon: number;
   /** f32 between two rows, a multiple of 4. */
   stride: number;
+  /** False: x goes on as it is. @default true */
+  norm?: boolean;
   /** Add RMSNorm(t) * gain to x first. */
   postNorm: boolean;
 }
 
 export interface NormBuffers {
   x: GPUBuffer;
-  gain: GPUBuffer;
+  gain?: GPUBuffer;
   out: GPUBuffer;
   t?: GPUBuffer;
   postGain?: GPUBuffer;
 }
 
 /** RMSNorm of many rows. */
-export function normKernel({ width, epsilon, stride, postNorm }: NormSpec): KernelSource {
+export function normKernel({ width, epsilon, stride, norm = true, postNorm }: NormSpec): KernelSource {
   return {
     label: `norm ${width}`,
     code: composeShader(
-      { POST_NORM: postNorm, WIDTH: width, VECTORS: Math.ceil(width / 4), STRIDE: stride, EPSILON: epsilon },
+      {
+        NORM: norm,
+        POST_NORM: postNorm,
+        WIDTH: width,
+        VECTORS: Math.ceil(width / 4),
+        STRIDE: stride,
+        EPSILON: epsilon,
+      },
       code,
     ),
-    bindings: { 0: 'write', 1: 'read', 2: 'write', ...(postNorm && { 3: 'read' as const, 4: 'read' as const }) },
+    bindings: {
+      0: 'write',
+      ...(norm && { 1: 'read' as const }),
+      2: 'write',
+      ...(postNorm && { 3: 'read' as const, 4: 'read' as const }),
+    },
   };
 }
 
@@ -37,7 +51,7 @@ export function bindNorm(device: GPUDevice, kernel: Kernel, buffers: NormBuffers
     kernel,
     {
       0: buffers.x,
-      1: buffers.gain,
+      ...(buffers.gain && { 1: buffers.gain }),
       2: buffers.out,
       ...(buffers.t && { 3: buffers.t }),
       ...(buffers.postGain && { 4: buffers.postGain }),

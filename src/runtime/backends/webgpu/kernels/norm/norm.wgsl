@@ -1,10 +1,12 @@
-// norm: out[m] = RMSNorm(x[m]) * gain, for the rows of a prefill chunk.
+// norm: out[m] = RMSNorm(x[m]) * gain (without NORM x[m] as it is), for the rows of a prefill chunk.
 // With POST_NORM x[m] += RMSNorm(t[m]) * post_gain first, stored in place (Gemma).
 //
 // x, t, out [rows, STRIDE] f32 (as vec4); gains [STRIDE] f32, zero beyond the width
 // workgroup: 64 threads a row; dispatch: (rows)
 @group(0) @binding(0) var<storage, read_write> x: array<vec4<f32>>;
+//#if NORM
 @group(0) @binding(1) var<storage, read> gain: array<vec4<f32>>;
+//#endif
 @group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
 //#if POST_NORM
 @group(0) @binding(3) var<storage, read> t: array<vec4<f32>>;
@@ -40,7 +42,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   //#else
   for (var i = tid; i < VECTORS; i += 64u) { squares += dot(x[at + i], x[at + i]); }
   //#endif
-  let factor = inverse_rms(tid, squares);
   // x[at + i] was written by this same thread
+  //#if NORM
+  let factor = inverse_rms(tid, squares);
   for (var i = tid; i < VECTORS; i += 64u) { out[at + i] = x[at + i] * factor * gain[i]; }
+  //#else
+  for (var i = tid; i < VECTORS; i += 64u) { out[at + i] = x[at + i]; }
+  //#endif
 }

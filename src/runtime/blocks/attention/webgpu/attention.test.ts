@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { f16ToNumber, numberToF16 } from '../../../../models/gguf/f16.ts';
-import type { GpuContext } from '../../device.ts';
-import { StepWriter, stepLayout } from '../../step-layout.ts';
-import { farthest, onDevice, readFloats, runDispatches, seededVector } from '../../testing/gpu.ts';
-import { KernelCompiler, type Dispatch } from '../pipeline.ts';
+import { f16ToNumber, numberToF16 } from '../../../models/gguf/f16.ts';
+import type { GpuContext } from '../../../backends/webgpu/device.ts';
+import { StepWriter, stepLayout } from '../../../backends/webgpu/step-layout.ts';
+import { farthest, onDevice, readFloats, runDispatches, seededVector } from '../../../backends/webgpu/testing/gpu.ts';
+import { KernelCompiler, type Dispatch } from '../../../backends/webgpu/kernels/pipeline.ts';
 import * as attention from './attention.ts';
 
 /** Keys and values are rounded to f16 in the reference too, so that only the order of sums differs. */

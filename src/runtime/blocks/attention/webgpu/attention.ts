@@ -1,6 +1,11 @@
-import type { GpuAbilities } from '../../device.ts';
-import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
-import { composeShader, type TemplateValues } from '../template.ts';
+import type { GpuAbilities } from '../../../backends/webgpu/device.ts';
+import {
+  bindKernel,
+  type Dispatch,
+  type Kernel,
+  type KernelSource,
+} from '../../../backends/webgpu/kernels/pipeline.ts';
+import { composeShader, type TemplateValues } from '../../../backends/webgpu/kernels/template.ts';
 import manyCode from './attend-many.wgsl?raw';
 import mergeCode from './attend-merge.wgsl?raw';
 import oneCode from './attend-one.wgsl?raw';
@@ -25,6 +30,8 @@ export interface AttentionSpec {
   qkNorm?: { epsilon: number };
   /** A token attends to itself and the `window - 1` before. */
   window?: number;
+  /** Rows of a tile of a chunk. @default what suits the width of a head */
+  queries?: number;
   /** Words of the step buffer where rows, tiles and block tables begin; blocks of a table. */
   rowsAt: number;
   tilesAt: number;
@@ -190,7 +197,7 @@ export function queriesPerTile(headDim: number): number {
 
 /** Causal attention of a prefill chunk. */
 export function attendManyKernel(spec: AttentionSpec, abilities: Pick<GpuAbilities, 'unroll'>): KernelSource {
-  const queries = queriesPerTile(spec.headDim);
+  const queries = spec.queries ?? queriesPerTile(spec.headDim);
   const threads = abilities.unroll ? 128 : attendOneThreads(spec.headDim, abilities);
   const rowLanes = Math.min(queries, Math.floor(threads / (spec.headDim / 4)));
   // `turn` of head.wgsl names the rotary table, which is not bound here.

@@ -1,0 +1,101 @@
+import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
+import { matrixBytes, type WeightFormat } from '../kernels/formats/formats.ts';
+import { DEVICE_FORMATS } from './repack.ts';
+
+/** Rows of a tensor that go to a matrix. */
+export interface MatrixSource {
+  tensor: GgufTensorInfo;
+  /** First row of the tensor that is taken, and how many. */
+  fromRow: number;
+  rows: number;
+  /** Row of the matrix where they begin; even, so that scales stay aligned. */
+  toRow: number;
+}
+
+/** A matrix as it will lie on the device, of rows of one or more tensors. */
+export interface MatrixPlan {
+  label: string;
+  format: WeightFormat;
+  rows: number;
+  cols: number;
+  sources: readonly MatrixSource[];
+  /** Rows of what it belongs to (q, k and v together, say) that come before it. */
+  offset: number;
+  /** Rows are gate rows and as many up rows, which an activation joins. */
+  gated?: boolean;
+}
+
+export function planBytes({ format, rows, cols }: MatrixPlan): number {
+  return matrixBytes(format, rows, cols);
+}
+
+/** Rows of a matrix, or of all matrices of a tensor of several. */
+const rowsOf = ({ shape }: GgufTensorInfo): number => shape.slice(1).reduce((product, size) => product * size, 1);
+const colsOf = (tensor: GgufTensorInfo): number => tensor.shape[0]!;
+
+/** One matrix of all rows; where formats differ, of f16 (mixed gate and up do not occur in files of llama.cpp). */
+export function stackRows(
+  label: string,
+  tensors: readonly GgufTensorInfo[],
+  { offset = 0, gated = false }: { offset?: number; gated?: boolean } = {},
+): MatrixPlan {
+  const formats = new Set(tensors.map(({ type }) => DEVICE_FORMATS[type]));
+  let toRow = 0;
+  const sources = tensors.map((tensor): MatrixSource => {
+    const source = { tensor, fromRow: 0, rows: rowsOf(tensor), toRow };
+    toRow += source.rows;
+    return source;
+  });
+  const [format] = formats;
+  return {
+    label,
+    format: formats.size === 1 ? format! : 'f16',
+    rows: toRow,
+    cols: colsOf(tensors[0]!),
+    sources,
+    offset,
+    ...(gated && { gated }),
+  };
+}
+
+/** Neighbours of the same format as one matrix (Q4_K_M has some v in Q6_K). */
+export function runsOfFormat(label: string, tensors: readonly GgufTensorInfo[]): MatrixPlan[] {
+  const plans: MatrixPlan[] = [];
+  let run: GgufTensorInfo[] = [];
+  let offset = 0;
+  const flush = () => {
+    if (run.length === 0) return;
+    const plan = stackRows(label, run, { offset });
+    offset += plan.rows;
+    plans.push(plan);
+    run = [];
+  };
+  for (const tensor of tensors) {
+    if (run.length > 0 && DEVICE_FORMATS[run[0]!.type] !== DEVICE_FORMATS[tensor.type]) flush();
+    run.push(tensor);
+  }
+  flush();
+  return plans;
+}
+
+/** A vocabulary matrix, cut by rows where it is above the binding limit. */
+export function splitRows(label: string, tensor: GgufTensorInfo, maxBindingBytes: number): MatrixPlan[] {
+  const format = DEVICE_FORMATS[tensor.type];
+  const [rows, cols] = [rowsOf(tensor), colsOf(tensor)];
+  const perRow = matrixBytes(format, 1, cols);
+  // A multiple of 8 keeps scales of every part aligned.
+  const most = Math.max(8, Math.floor(maxBindingBytes / perRow / 8) * 8);
+  const plans: MatrixPlan[] = [];
+  for (let from = 0; from < rows; from += most) {
+    const count = Math.min(most, rows - from);
+    plans.push({
+      label: `${label} ${from}`,
+      format,
+      rows: count,
+      cols,
+      sources: [{ tensor, fromRow: from, rows: count, toRow: 0 }],
+      offset: from,
+    });
+  }
+  return plans;
+}

@@ -1,0 +1,57 @@
+import { attend, rmsNorm, rotate } from '../../../models/testing/reference-math.ts';
+import type { Block } from '../../block.ts';
+import type { ReferenceBlock, ReferenceContext, ReferenceWeight } from '../../testing/block-reference.ts';
+
+/** Attention as plain loops: keys and values of every token in f32. */
+export function attentionReference(
+  { config, weights }: Block<ReferenceWeight, 'attention'>,
+  { config: { normEps }, multiply, rope }: ReferenceContext,
+): ReferenceBlock {
+  const { heads, kvHeads, headDim, scale, window } = config;
+  const frequencies = rope(config.rope);
+  const keys: Float32Array[] = [];
+  const values: Float32Array[] = [];
+  const project = (matrix: ReferenceWeight, bias: ReferenceWeight | undefined, input: Float32Array): Float32Array => {
+    const vector = multiply(matrix, input);
+    return bias === undefined ? vector : vector.map((value, index) => value + bias.values[index]!);
+  };
+  const projectAll = (input: Float32Array): { q: Float32Array; k: Float32Array; v: Float32Array } => {
+    const [qSize, kvSize] = [heads * headDim, kvHeads * headDim];
+    if (weights.qkv !== undefined) {
+      const all = multiply(weights.qkv, input);
+      return { q: all.slice(0, qSize), k: all.slice(qSize, qSize + kvSize), v: all.slice(qSize + kvSize) };
+    }
+    return {
+      q: project(weights.q!, weights.qBias, input),
+      k: project(weights.k!, weights.kBias, input),
+      v: project(weights.v!, weights.vBias, input),
+    };
+  };
+  return {
+    next(input) {
+      const position = keys.length;
+      const { q, k, v } = projectAll(input);
+      for (const [vector, norm] of [
+        [q, weights.qNorm],
+        [k, weights.kNorm],
+      ] as const) {
+        for (let at = 0; at < vector.length; at += headDim) {
+          const head = vector.subarray(at, at + headDim);
+          if (norm !== undefined) head.set(rmsNorm(head, norm.values, normEps));
+          rotate(head, position, config.rope.style, frequencies);
+        }
+      }
+      keys.push(k);
+      values.push(v);
+      const from = window === undefined ? 0 : Math.max(0, position + 1 - window);
+      return multiply(
+        weights.output,
+        attend(q, keys.slice(from), values.slice(from), { heads, kvHeads, headDim, scale }),
+      );
+    },
+    truncate(length) {
+      keys.length = Math.min(keys.length, length);
+      values.length = Math.min(values.length, length);
+    },
+  };
+}

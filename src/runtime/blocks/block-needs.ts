@@ -1,0 +1,13 @@
+import { attentionNeeds } from './attention/attention.ts';
+import type { BlockConfig, BlockNeeds } from './block.ts';
+import { denseNeeds } from './dense/dense.ts';
+
+/** What a block needs of a backend. */
+export function blockNeeds(config: BlockConfig): BlockNeeds {
+  switch (config.kind) {
+    case 'attention':
+      return attentionNeeds(config);
+    case 'dense':
+      return denseNeeds(config);
+  }
+}

@@ -1,0 +1,55 @@
+import type { GgufTensorInfo } from '../models/gguf/header.ts';
+import type { AttentionConfig, AttentionWeights } from './attention/attention.ts';
+import type { DenseConfig, DenseWeights } from './dense/dense.ts';
+
+/** `gelu-tanh` is the approximation with tanh. */
+export type Activation = 'silu' | 'gelu-tanh';
+
+/** How a block is a branch of the residual: residual + scale * postNorm(block(norm(residual))). */
+export interface BranchConfig {
+  /** RMSNorm of the residual, before the block. */
+  norm: boolean;
+  /** RMSNorm of what the block gives, before it is added to the residual. */
+  postNorm: boolean;
+  /** What is added is multiplied with it; 1 for most. */
+  scale: number;
+}
+
+/** The plain branch: a norm before, and nothing else. */
+export const PLAIN_BRANCH: BranchConfig = { norm: true, postNorm: false, scale: 1 };
+
+/** Norms of a branch, `[hidden]` each. */
+export interface BranchWeights<Weight> {
+  norm?: Weight;
+  postNorm?: Weight;
+}
+
+/** Kinds of blocks, each with its folder: what it is told by the metadata, and its tensors. */
+interface BlockKinds<Weight> {
+  attention: { config: AttentionConfig; weights: AttentionWeights<Weight> };
+  dense: { config: DenseConfig; weights: DenseWeights<Weight> };
+}
+
+export type BlockKind = keyof BlockKinds<never>;
+
+/**
+ * One block of a layer. A matrix `[n, m]` (ggml order) maps n inputs to m outputs and is stored by output rows; which of the optional weights are
+ * there follows from the config.
+ */
+export type Block<Weight = GgufTensorInfo, Kind extends BlockKind = BlockKind> = {
+  [K in Kind]: { kind: K } & BlockKinds<Weight>[K];
+}[Kind];
+
+export type BlockConfig = Block['config'];
+
+/** What a block needs of a backend, in numbers of a token row: counted from its config alone. */
+export interface BlockNeeds {
+  /** Numbers that its first matrices give, that its mixer gives, and that lie between the matrices of a feed-forward. */
+  projected: number;
+  mixed: number;
+  inner: number;
+  /** Key-value heads and their width, where it keeps keys and values. */
+  kv?: { heads: number; headDim: number };
+  /** Query heads, and how far they look back. */
+  attends?: { heads: number; headDim: number; window?: number };
+}
