@@ -1,28 +1,24 @@
 import { NEUTRAL_SAMPLING, type SamplingParams } from '../../shared/generation.ts';
+import { samplingParameters } from './sampling-parameters.ts';
 
 /** What a model's makers recommend; everything else is off. */
-export type SamplingDefaults = Pick<SamplingParams, 'temperature' | 'topP' | 'topK' | 'minP' | 'repetitionPenalty'>;
+export type SamplingDefaults = Omit<SamplingParams, 'logitBias'>;
 
 /**
- * Reads the parsed generation_config.json of a model. As in Hugging Face transformers, temperature, top_p, top_k and min_p count only
- * with `do_sample: true` (temperature 1 if it is not named), and repetition_penalty counts in any case. Values of a wrong type or out of
- * range are left out: a file from the network must not make every request fail.
+ * Reads the parsed generation_config.json of a model. As in Hugging Face transformers, most of its numbers count only with
+ * `do_sample: true` (temperature 1 if it is not named). Values of a wrong type or out of range are left out: a file from the network
+ * must not make every request fail.
  */
 export function samplingDefaultsFrom(generationConfig: unknown): SamplingDefaults {
   if (typeof generationConfig !== 'object' || generationConfig === null) return {};
-  const config = generationConfig as Readonly<Record<string, unknown>>;
-  const defaults: SamplingDefaults = {};
-  const take = (name: keyof SamplingDefaults, key: string, isValid: (value: number) => boolean): void => {
-    const value = config[key];
-    if (typeof value === 'number' && isValid(value)) defaults[name] = value;
-  };
-  take('repetitionPenalty', 'repetition_penalty', (value) => value > 0 && value < Infinity);
-  if (config['do_sample'] !== true) return defaults;
-  defaults.temperature = 1;
-  take('temperature', 'temperature', (value) => value >= 0 && value < Infinity);
-  take('topP', 'top_p', (value) => value > 0 && value <= 1);
-  take('topK', 'top_k', (value) => Number.isInteger(value) && value >= 0);
-  take('minP', 'min_p', (value) => value >= 0 && value < 1);
+  const values = generationConfig as Readonly<Record<string, unknown>>;
+  const isSampled = values['do_sample'] === true;
+  const defaults: SamplingDefaults = isSampled ? { temperature: 1 } : {};
+  for (const [name, { kind, min, max, config }] of samplingParameters()) {
+    const value = config && (isSampled || !config.sampled) ? values[config.key] : undefined;
+    const isValid = typeof value === 'number' && value >= min && value <= max;
+    if (isValid && (kind === 'number' || Number.isInteger(value))) defaults[name] = value;
+  }
   return defaults;
 }
 

@@ -1,22 +1,9 @@
 import type { SamplingParams } from '../../shared/generation.ts';
 import { check, invalid } from '../../shared/check.ts';
-
-type Range = readonly [min: number, max: number, kind: 'number' | 'integer'];
-
-/** Closed ranges; an open end is the nearest number inside. `satisfies` makes the compiler ask for a line when a field is added. */
-const RANGES = {
-  temperature: [0, 100, 'number'],
-  topP: [Number.MIN_VALUE, 1, 'number'],
-  topK: [0, 2 ** 32 - 1, 'integer'],
-  minP: [0, 1 - Number.EPSILON / 2, 'number'],
-  repetitionPenalty: [Number.MIN_VALUE, 1000, 'number'],
-  frequencyPenalty: [-1000, 1000, 'number'],
-  presencePenalty: [-1000, 1000, 'number'],
-  seed: [0, 2 ** 32 - 1, 'integer'],
-} satisfies Record<Exclude<keyof SamplingParams, 'logitBias'>, Range>;
+import { SAMPLING_PARAMETERS, samplingParameters } from './sampling-parameters.ts';
 
 const FIELDS: Readonly<Record<string, true>> = Object.fromEntries(
-  [...Object.keys(RANGES), 'logitBias'].map((name) => [name, true] as const),
+  [...Object.keys(SAMPLING_PARAMETERS), 'logitBias'].map((name) => [name, true] as const),
 );
 
 /** A checked copy of sampling parameters. @throws TokenglassError `invalid-request` with `details.field` */
@@ -24,8 +11,7 @@ export function validateSampling(value: unknown, vocabSize: number): SamplingPar
   const fields = check.object(value, 'sampling');
   check.knownFields(fields, FIELDS, 'sampling.');
   const sampling: SamplingParams = {};
-  for (const name of Object.keys(RANGES) as (keyof typeof RANGES)[]) {
-    const [min, max, kind] = RANGES[name];
+  for (const [name, { kind, min, max }] of samplingParameters()) {
     if (fields[name] !== undefined) sampling[name] = check[kind](fields[name], `sampling.${name}`, min, max);
   }
   if (fields['logitBias'] !== undefined) sampling.logitBias = validateLogitBias(fields['logitBias'], vocabSize);

@@ -1,5 +1,11 @@
 import { TokenglassError } from '../../../shared/errors.ts';
-import type { ChatMessage, OutputGrammar, SamplingParams } from '../../../shared/generation.ts';
+import {
+  NEUTRAL_SAMPLING,
+  type ChatMessage,
+  type OutputGrammar,
+  type SamplingParams,
+} from '../../../shared/generation.ts';
+import { samplingParameters } from '../../request/sampling-parameters.ts';
 import type { CheckedRequest } from '../../request/validate-request.ts';
 import type { ServerKind } from './server-kind.ts';
 
@@ -8,14 +14,6 @@ export interface EndpointRequest {
   path: '/chat/completions' | '/completions';
   body: Record<string, unknown>;
 }
-
-/** Parameters beyond OpenAI's, and what each server calls them; absent: it has none. */
-const EXTENSIONS: Readonly<Record<string, Partial<Record<ServerKind, string>>>> = {
-  topK: { vllm: 'top_k', 'llama.cpp': 'top_k' },
-  minP: { vllm: 'min_p', 'llama.cpp': 'min_p' },
-  repetitionPenalty: { vllm: 'repetition_penalty', 'llama.cpp': 'repeat_penalty' },
-};
-const OFF: Readonly<Record<string, number>> = { topK: 0, minP: 0, repetitionPenalty: 1 };
 
 /**
  * A request as the server reads it.
@@ -76,22 +74,17 @@ function chatInput(
   };
 }
 
+/** A parameter that the server does not know is left out where it is off anyway. The seed is the caller's to send. */
 function samplingOf(sampling: SamplingParams, kind: ServerKind): Record<string, unknown> {
-  const { temperature, topP, frequencyPenalty, presencePenalty, logitBias } = sampling;
-  const body: Record<string, unknown> = {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
-    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
-    ...(logitBias !== undefined && { logit_bias: clampBias(logitBias) }),
-  };
-  for (const name of ['topK', 'minP', 'repetitionPenalty'] as const) {
+  const body: Record<string, unknown> = {};
+  for (const [name, { api, servers }] of samplingParameters()) {
     const value = sampling[name];
-    const theirs = EXTENSIONS[name]![kind];
-    if (value === undefined || (theirs === undefined && value === OFF[name])) continue;
-    if (theirs === undefined) throw lacks(`sampling.${name}`);
-    body[theirs] = value;
+    if (value === undefined || name === 'seed') continue;
+    const theirs = servers === 'all' ? api.name : servers[kind];
+    if (theirs !== undefined) body[theirs] = value;
+    else if (value !== NEUTRAL_SAMPLING[name]) throw lacks(`sampling.${name}`);
   }
+  if (sampling.logitBias !== undefined) body['logit_bias'] = clampBias(sampling.logitBias);
   return body;
 }
 

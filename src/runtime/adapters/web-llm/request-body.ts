@@ -1,5 +1,6 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { OutputGrammar, SamplingParams } from '../../../shared/generation.ts';
+import { samplingParameters } from '../../request/sampling-parameters.ts';
 import type { CheckedRequest } from '../../request/validate-request.ts';
 import { toMlcMessages } from './conversation.ts';
 import type { MlcRequest } from './library.ts';
@@ -80,20 +81,18 @@ function readVariables(variables: Readonly<Record<string, unknown>> = {}): { ena
 }
 
 function samplingOf(sampling: SamplingParams): Record<string, unknown> {
-  const { temperature, topP, repetitionPenalty, frequencyPenalty, presencePenalty, logitBias } = sampling;
-  for (const [name, value] of Object.entries({ frequencyPenalty, presencePenalty }))
-    if (value !== undefined && Math.abs(value) > MAX_PENALTY) throw lacks(`sampling.${name}`, 'give -2 to 2');
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
-    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
-    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
-    ...(logitBias !== undefined && { logit_bias: clampBias(logitBias) }),
-  };
+  const body: Record<string, unknown> = {};
+  for (const [name, { api, webLlm }] of samplingParameters()) {
+    const value = sampling[name];
+    if (value === undefined || !webLlm || name === 'seed') continue;
+    const { most = Infinity } = webLlm;
+    if (Math.abs(value) > most) throw lacks(`sampling.${name}`, `give -${most} to ${most}`);
+    body[api.name] = value;
+  }
+  if (sampling.logitBias !== undefined) body['logit_bias'] = clampBias(sampling.logitBias);
+  return body;
 }
 
-const MAX_PENALTY = 2;
 const clampBias = (logitBias: Readonly<Record<number, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(logitBias).map(([id, bias]) => [id, Math.min(100, Math.max(-100, bias))]));
 

@@ -1,3 +1,4 @@
+import type { SamplingBody } from '../../request/sampling-parameters.ts';
 import type { CompletionUsage } from './usage.ts';
 
 /** A part of a message's content; other kinds than text are refused. */
@@ -53,22 +54,16 @@ export type ResponseFormat =
       };
     };
 
-/** Parameters that chat and text completions share, as OpenAI names them, with vLLM's further ones. Null is like absent. */
-interface SamplingParam {
+/**
+ * Parameters that chat and text completions share, as OpenAI names them, with vLLM's further ones. Null is like absent. A seed is any whole
+ * number, taken modulo 2 to the 32; with `n`, each further answer takes the next one.
+ */
+interface SamplingParam extends SamplingBody {
   /** @default the engine's model; another one is a 404 */
   model?: string;
   stream?: boolean | null;
   stream_options?: { include_usage?: boolean; include_obfuscation?: boolean } | null;
-  temperature?: number | null;
-  top_p?: number | null;
-  top_k?: number | null;
-  min_p?: number | null;
-  repetition_penalty?: number | null;
-  frequency_penalty?: number | null;
-  presence_penalty?: number | null;
   logit_bias?: Readonly<Record<string, number>> | null;
-  /** Any whole number; taken modulo 2 to the 32. With `n`, each further answer takes the next one. */
-  seed?: number | null;
   stop?: string | readonly string[] | null;
   ignore_eos?: boolean | null;
   /** Answers to make. @default 1 */

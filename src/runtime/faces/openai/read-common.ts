@@ -1,6 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
 import type { GenerateRequest, SamplingParams } from '../../../shared/generation.ts';
 import { check, invalid } from '../../../shared/check.ts';
+import { samplingParameters } from '../../request/sampling-parameters.ts';
 import { unsupported } from './api-error.ts';
 
 /** Fields of a body from anywhere; a null is as if it were not there, as in OpenAI's API. */
@@ -14,20 +15,15 @@ export interface CommonJob {
   includeUsage: boolean;
 }
 
+const SAMPLING_FIELDS = Object.fromEntries(samplingParameters().map(([, { api }]) => [api.name, true] as const));
+
 /** Parameters of both kinds, but for the length. */
 export const COMMON_FIELDS = {
   model: true,
   stream: true,
   stream_options: true,
-  temperature: true,
-  top_p: true,
-  top_k: true,
-  min_p: true,
-  repetition_penalty: true,
-  frequency_penalty: true,
-  presence_penalty: true,
+  ...SAMPLING_FIELDS,
   logit_bias: true,
-  seed: true,
   stop: true,
   ignore_eos: true,
   n: true,
@@ -110,25 +106,15 @@ export function readGeneration(fields: Fields): Pick<GenerateRequest, 'sampling'
   };
 }
 
-/** The ranges are OpenAI's; those of vLLM's parameters are the engine's own. */
 function readSampling(fields: Fields): SamplingParams {
   const sampling: SamplingParams = {};
-  const number = (param: string, min: number, max: number, name: keyof SamplingParams): void => {
-    const value = fields[param];
-    if (value !== undefined) Object.assign(sampling, { [name]: check.number(value, param, min, max) });
-  };
-  number('temperature', 0, 2, 'temperature');
-  number('top_p', Number.MIN_VALUE, 1, 'topP');
-  number('min_p', 0, 1 - Number.EPSILON / 2, 'minP');
-  number('repetition_penalty', Number.MIN_VALUE, 1000, 'repetitionPenalty');
-  number('frequency_penalty', -2, 2, 'frequencyPenalty');
-  number('presence_penalty', -2, 2, 'presencePenalty');
-  const { top_k: topK, seed, logit_bias: logitBias } = fields;
-  // vLLM and llama.cpp take -1 for "off".
-  if (topK !== undefined) sampling.topK = Math.max(0, check.integer(topK, 'top_k', -1, 2 ** 32 - 1));
-  if (seed !== undefined)
-    sampling.seed = check.integer(seed, 'seed', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) >>> 0;
-  if (logitBias !== undefined) sampling.logitBias = readLogitBias(logitBias);
+  for (const [name, { kind, min, max, api }] of samplingParameters()) {
+    const value = fields[api.name];
+    if (value === undefined) continue;
+    const read = check[kind](value, api.name, api.min ?? min, api.max ?? max);
+    sampling[name] = api.read ? api.read(read) : read;
+  }
+  if (fields['logit_bias'] !== undefined) sampling.logitBias = readLogitBias(fields['logit_bias']);
   return sampling;
 }
 

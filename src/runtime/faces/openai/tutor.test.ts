@@ -36,7 +36,7 @@ describe('faces of the built-in model', () => {
 
   for (const name of ['onnx-wasm', 'webgpu'] as const)
     it(`json_schema: the built-in model, which was never taught JSON, keeps to it on ${name}`, async () => {
-      const engine = withOpenAi(await createLocalEngine({ model: 'tutor', engine: name, threads: 1 }));
+      const engine = withOpenAi(await createLocalEngine({ model: 'tutor', engine: name }));
       const properties = {
         metric: { enum: ['TTFT', 'ITL', 'TPOT'] },
         ms: { type: 'integer', minimum: 0, maximum: 999 },
