@@ -67,8 +67,7 @@ export class DashboardModel {
 
   onStep(step: StepTrace): void {
     this.log.addStep(step);
-    this.#live.onStep(step);
-    if (this.#followsPage) return;
+    if (!this.#live.onStep(step)) return;
     const endedMs = step.startedAtMs + step.timing.totalMs;
     // The end of the last prefill chunk is where the first token is known.
     if (step.kind === 'prefill') this.#tokens.clear();

@@ -63,6 +63,39 @@ describe('LiveFiguresModel', () => {
     expect(model.gapsMs).to.deep.equal([20]);
   });
 
+  it('LiveFiguresModel: steps that were enqueued ahead and come after the end change nothing of the answer', () => {
+    const clock = { now: () => 550 };
+    for (const outcome of ['completed', 'aborted', 'failed'] as const)
+      for (const engineTells of ['before the steps', 'after the steps'] as const) {
+        const model = new LiveFiguresModel(clock);
+        model.onCall();
+        model.onStart({ requestId: 'a', promptTokens: 30, cachedTokens: 0 });
+        model.onTokens([{ atMs: 500 }, { atMs: 520 }, { atMs: 540 }]);
+        model.onFirstText(502);
+        const shown = trace('a', { firstDeliveredMs: 500, lastDeliveredMs: 540, endedMs: 560 });
+        model.onEnd(outcome === 'completed' ? shown : undefined, outcome);
+        if (engineTells === 'before the steps') model.onRequest({ outcome, trace: shown });
+        for (const startedAtMs of [530, 545, 558]) model.onStep(step('decode', startedAtMs, 20));
+        if (engineTells === 'after the steps') model.onRequest({ outcome, trace: shown });
+        const phase = { completed: 'done', aborted: 'stopped', failed: 'failed' }[outcome];
+        expect(model.read(), `${outcome}, ${engineTells}`).to.deep.include({ phase, outputTokens: 3, ttftMs: 500 });
+        expect(model.gapsMs).to.deep.equal([20, 20]);
+        model.onStep(step('prefill', 600, 20));
+        expect(model.read().phase, 'another request begins').to.equal('prefill');
+      }
+  });
+
+  it('LiveFiguresModel: of an engine alone, steps in flight at the end of a request begin no other one', () => {
+    const model = new LiveFiguresModel();
+    model.onStep(step('prefill', 0, 100));
+    model.onStep(step('decode', 100, 30));
+    model.onRequest({ outcome: 'completed', trace: trace('b', { endedMs: 545 }) });
+    model.onStep(step('decode', 535, 30));
+    expect(model.read()).to.deep.include({ phase: 'done', outputTokens: 3 });
+    model.onStep(step('decode', 570, 30));
+    expect(model.read().phase).to.equal('streaming');
+  });
+
   it('LiveFiguresModel: from steps alone, a gap is from end to end, and the trace corrects it', () => {
     const model = new LiveFiguresModel();
     model.onStep(step('prefill', 0, 100));

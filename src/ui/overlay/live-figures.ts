@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../../shared/clock.ts';
 import type { RequestTrace, StepTrace } from '../../shared/trace.ts';
 import type { EngineEvents } from '../../runtime/request/engine.ts';
 import { LiveLatencyWindow, type LiveLatency } from '../../runtime/metrics/live.ts';
@@ -57,6 +58,15 @@ export class LiveFiguresModel {
   #followsPage = false;
   /** What the engine said of the chat's request before the chat did. */
   #held: RequestTrace | undefined;
+  /** The chat's request has ended in the page, and the engine, which may be some steps behind an abort, has yet to say so. */
+  #awaitsEngine = false;
+  /** When the request that is shown ended: a step that began before was made for it, or ahead of it, and begins no other one. */
+  #endedMs = -Infinity;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   /** Gaps between tokens of this request, ms, the newest last; at most the latest {@link WINDOW}. */
   get gapsMs(): readonly number[] {
@@ -118,12 +128,15 @@ export class LiveFiguresModel {
     // Forgotten meanwhile: it was another engine's.
     if (!this.#followsPage) return;
     this.#followsPage = false;
+    this.#awaitsEngine = this.#pageRequestId !== undefined && this.#held === undefined;
     this.#phase = ENDED[outcome];
     this.#trace = trace ?? this.#held;
+    this.#endedMs = this.#clock.now();
   }
 
-  onStep(step: StepTrace): void {
-    if (this.#followsPage) return;
+  /** @returns whether the step stands for tokens that are shown: a chat tells its own, and a step in flight at the end of a request has none */
+  onStep(step: StepTrace): boolean {
+    if (this.#followsPage || this.#awaitsEngine || step.startedAtMs <= this.#endedMs) return false;
     const endedMs = step.startedAtMs + step.timing.totalMs;
     if (step.kind === 'prefill') {
       if (this.#phase !== LivePhase.prefill) this.#begin(LivePhase.prefill);
@@ -133,16 +146,22 @@ export class LiveFiguresModel {
       this.#phase = LivePhase.streaming;
     }
     for (let token = 0; token <= (step.accepted ?? 0); token++) this.#token(endedMs, step.kind === 'decode');
+    return true;
   }
 
   onRequest({ outcome, trace }: EngineEvents['request']): void {
     const isOfPage = trace.requestId === this.#pageRequestId;
+    if (isOfPage) {
+      this.#awaitsEngine = false;
+      this.#endedMs = Math.max(this.#endedMs, trace.marks.endedMs ?? -Infinity);
+    }
     // The page's trace of the same request has its times of delivery; the engine's is only needed where the page got none.
     if (isOfPage && this.#followsPage) this.#held = trace;
     if (this.#followsPage || (isOfPage && outcome === 'completed')) return;
     if (!isOfPage) this.#replay(trace);
     this.#trace = trace;
     this.#phase = ENDED[outcome];
+    this.#endedMs = trace.marks.endedMs ?? this.#clock.now();
   }
 
   /** The page is hidden: gaps say nothing until it is shown. */
@@ -169,6 +188,8 @@ export class LiveFiguresModel {
     this.#ttftMs = undefined;
     this.#trace = undefined;
     this.#held = undefined;
+    this.#awaitsEngine = false;
+    this.#endedMs = -Infinity;
     this.#prompt = undefined;
   }
 

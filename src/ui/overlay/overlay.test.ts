@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { TokenglassError } from '../../shared/errors.ts';
+import { createEngine } from '../../worker/create-engine.ts';
 import { hidePage } from '../../shared/testing/hide-page.ts';
 import { TgChat } from '../chat/chat.ts';
 import { ABSENT } from '../internal/format.ts';
@@ -278,4 +279,27 @@ describe('TgOverlay', () => {
     await drawn(overlay);
     await check();
   });
+
+  for (const name of ['webgpu', 'onnx-wasm'] as const)
+    it(`TgOverlay: an answer of the real engine ${name} stays as it ended, whatever steps come after it`, async () => {
+      const engine = await createEngine({ model: 'tutor', engine: name, worker: false, prefixCache: false });
+      const chat = new TgChat();
+      const overlay = new TgOverlay();
+      chat.engine = engine;
+      Object.assign(overlay, { engine, source: chat, open: true });
+      await mount(chat);
+      await mount(overlay);
+      const ended = nextEvent(chat, 'tg-request-end');
+      await chat.ask('What is TTFT?');
+      const { trace } = await ended;
+      await drawn(overlay);
+      // Another answer's worth of frames, in which what was enqueued ahead comes in.
+      for (let frame = 0; frame < 30; frame++) await nextFrame();
+      const tokens = trace!.usage.completionTokens;
+      expect(inside(overlay, '.lamp').classList.contains(LivePhase.done)).to.equal(true);
+      expect(text(overlay)).to.include(`n = ${tokens - 1} gaps`);
+      expect(inside(overlay, '.row div:last-child dd').textContent).to.equal(String(tokens));
+      expect(inside(overlay, '.big').textContent).to.match(/\d/);
+      await engine[Symbol.asyncDispose]();
+    });
 });
