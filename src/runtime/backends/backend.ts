@@ -100,7 +100,10 @@ export interface HeldKvBlock {
 
 /** KV that outlives its sequence: kept where it was computed, or as bytes that may be stored and come back in another process. */
 export interface BackendKv {
-  /** Precision and layout of a block's bytes. Bytes fit backends with the same format and model fingerprint, and no others. */
+  /**
+   * Precision and layout of a block's bytes, and everything besides the tensors that changes a value of KV (see `kvFormat`). Bytes fit
+   * backends with the same format and model fingerprint, and no others.
+   */
   readonly format: string;
   /** Bytes of an exported block. */
   readonly blockBytes: number;

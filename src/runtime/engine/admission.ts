@@ -25,7 +25,7 @@ export interface SchedulerCache {
   /** Gives an empty sequence what is cached of the beginning of `tokens`, never all of them, and resolves to how many that are. */
   restore(
     id: SequenceId,
-    request: { tokens: readonly number[]; promptTokens: number },
+    request: { tokens: readonly number[]; promptTokens: number; isRepeat?: boolean },
   ): Promise<{ memoryTokens: number; storedTokens: number }>;
   /** Keeps the KV of a sequence that begins with `tokens` and is closed right after; steps that ran ahead of its stop may have appended more. */
   keep(id: SequenceId, tokens: readonly number[]): void;
@@ -43,6 +43,8 @@ export class Admission {
   readonly #backend: Backend;
   readonly #waiting = new WaitingList<Sequence>();
   readonly #running = new Set<Sequence>();
+  /** Sequences whose tokens were looked up in the cache: after a preemption they are again. */
+  readonly #lookedUp = new WeakSet<Sequence>();
   /** Off the queue, and not running yet: its prompt is tokenized, or its KV restored. */
   #admitting: Sequence | undefined;
   #arrivals = 0;
@@ -140,8 +142,10 @@ export class Admission {
     let cached: { memory: number; stored: number } | undefined;
     if (cache) {
       cached = { memory: 0, stored: 0 };
+      const isRepeat = this.#lookedUp.has(sequence);
+      this.#lookedUp.add(sequence);
       try {
-        const { memoryTokens, storedTokens } = await cache.restore(id, sequence.cacheable);
+        const { memoryTokens, storedTokens } = await cache.restore(id, { ...sequence.cacheable, isRepeat });
         cached = { memory: memoryTokens, stored: storedTokens };
       } catch {
         // The answer does not need the cache: begin again with a sequence that is surely empty.

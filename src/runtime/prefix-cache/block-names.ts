@@ -34,4 +34,5 @@ export function sameIds(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-const wordsOf = (text: string): Uint32Array => Uint32Array.from(text, (character) => character.codePointAt(0)!);
+/** A text as words to hash. */
+export const wordsOf = (text: string): Uint32Array => Uint32Array.from(text, (character) => character.codePointAt(0)!);

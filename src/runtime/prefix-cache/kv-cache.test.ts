@@ -142,6 +142,20 @@ describe('KvCache', () => {
     }
   });
 
+  it('restore: what a preempted answer finds of itself is no hit', async () => {
+    const { engine } = createCachedEngine({ contextTokens: 160, kvTokens: 192, capabilities: { maxBatch: 3 } });
+    await using(engine, async () => {
+      const runs = await Promise.all(
+        [1, 2, 3].map((seed) =>
+          answer(engine, { promptTokens: idsOf(60, 500 + seed), maxTokens: 60, ignoreEos: true }),
+        ),
+      );
+      expect(runs.some(({ end }) => (end.trace.preemptions ?? 0) > 0)).to.equal(true);
+      const stats = await engine.prefixCache!.stats();
+      expect(stats).to.include({ lookups: 3, hitRate: 0 });
+    });
+  });
+
   it('restore: random prompts give a hit rate of 0, also after eviction and reloads', async () => {
     const database = freshDatabase();
     for (let reload = 0; reload < 2; reload++) {

@@ -6,7 +6,7 @@ import {
   type SequenceId,
 } from '../backends/backend.ts';
 import type { PrefixCacheStats } from '../../shared/prefix-cache.ts';
-import { nameBlocks, type BlockKey } from './block-names.ts';
+import { nameBlocks, wordsOf, type BlockKey } from './block-names.ts';
 import { hashWords, type BlockHash } from './hash.ts';
 import type { KvDatabase } from './kv-database.ts';
 import { MemoryTier, type MemoryBlock } from './memory-tier.ts';
@@ -27,6 +27,8 @@ export interface KvCacheOptions {
 export interface CacheableTokens {
   tokens: readonly number[];
   promptTokens: number;
+  /** The same request was looked up before, and begins again: neither its tokens nor its hits count in statistics. */
+  isRepeat?: boolean;
 }
 
 /** Tokens whose KV a sequence was given, by where it came from. */
@@ -71,7 +73,9 @@ export class KvCache {
     const { model } = backend.info;
     this.#options = options;
     this.#kv = backend.kv;
-    this.#scope = JSON.stringify([model.fingerprint, model.architecture, model.quantization, backend.kv.format]);
+    this.#scope = hashWords(
+      wordsOf(JSON.stringify([model.fingerprint, model.architecture, model.quantization, backend.kv.format])),
+    );
     const isPinned = (name: string): boolean => this.#pinned.has(name);
     this.#memory = new MemoryTier({
       budgetBytes: options.memoryBytes,
@@ -93,9 +97,11 @@ export class KvCache {
    * Gives an empty sequence the KV of as many of its tokens as are cached, all but one at most: the last one is computed, as something
    * has to be sampled from.
    */
-  async restore(sequence: SequenceId, { tokens, promptTokens }: CacheableTokens): Promise<Restored> {
-    this.#lookups += 1;
-    this.#promptTokens += tokens.length;
+  async restore(sequence: SequenceId, { tokens, promptTokens, isRepeat }: CacheableTokens): Promise<Restored> {
+    if (!isRepeat) {
+      this.#lookups += 1;
+      this.#promptTokens += tokens.length;
+    }
     const keys = this.#keysOf(tokens.slice(0, -1));
     const before = this.#memory.find(keys).length;
     const bytes = before < keys.length ? await this.#findStored(keys, before) : [];
@@ -112,8 +118,10 @@ export class KvCache {
       memoryTokens: inMemory.length * KV_BLOCK_TOKENS,
       storedTokens: stored.length * KV_BLOCK_TOKENS,
     };
-    this.#restored.memoryTokens += restored.memoryTokens;
-    this.#restored.storedTokens += restored.storedTokens;
+    if (!isRepeat) {
+      this.#restored.memoryTokens += restored.memoryTokens;
+      this.#restored.storedTokens += restored.storedTokens;
+    }
     return restored;
   }
 

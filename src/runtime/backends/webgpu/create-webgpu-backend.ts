@@ -1,12 +1,15 @@
 import { abortError } from '../../../shared/errors.ts';
 import type { LoadProgress } from '../../../shared/info.ts';
 import { describeModel } from '../../models/architectures/describe-model.ts';
-import type { ModelDescription } from '../../models/architectures/model-config.ts';
+import type { ModelConfig, ModelDescription, RopeConfig } from '../../models/architectures/model-config.ts';
+import { usesLongFactors } from '../../models/architectures/rope-frequencies.ts';
 import { ByteReader } from '../../models/gguf/byte-reader.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
 import { readGgufHeader } from '../../models/gguf/read-header.ts';
 import { checkFit } from '../../models/fit-check.ts';
 import type { ModelSource } from '../../models/source.ts';
+import { KV_BLOCK_TOKENS } from '../backend.ts';
+import { kvFormat } from '../kv-format.ts';
 import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
 import { KernelCompiler } from './kernels/pipeline.ts';
@@ -293,6 +296,15 @@ async function assemble(
     sequences: new Sequences(blocks, writer, copyBlock, { contextTokens, slots }),
     blocks,
     kvMemory,
+    // The number goes up when kernels lay out keys or values differently.
+    kvFormat: kvFormat(
+      `webgpu/1 f16 ${KV_BLOCK_TOKENS} tokens of ${kvMemory.blockBytes / KV_BLOCK_TOKENS} bytes`,
+      config,
+      {
+        prefillPrecision,
+        longFactors: ropesOf(config).map((rope) => usesLongFactors(rope, contextTokens)),
+      },
+    ),
     writer,
     stepBuffer: buffers.step,
     ring: new ReadbackRing(gpu, runAhead, maxSamples * sampler.recordBytes + TIMER_BYTES),
@@ -302,3 +314,6 @@ async function assemble(
     maxSplits: MAX_SPLITS,
   });
 }
+
+const ropesOf = ({ layers }: ModelConfig): RopeConfig[] =>
+  layers.flatMap(({ blocks }) => blocks).flatMap((block) => ('rope' in block ? [block.rope] : []));

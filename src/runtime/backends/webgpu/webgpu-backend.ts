@@ -37,6 +37,8 @@ export interface WebGpuParts {
   sequences: Sequences;
   blocks: KvBlocks;
   kvMemory: KvMemory;
+  /** {@link BackendKv.format} */
+  kvFormat: string;
   writer: StepWriter;
   stepBuffer: GPUBuffer;
   ring: ReadbackRing;

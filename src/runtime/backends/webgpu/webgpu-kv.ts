@@ -15,6 +15,7 @@ export interface WebGpuKvParts {
   sequences: Sequences;
   blocks: KvBlocks;
   kvMemory: KvMemory;
+  kvFormat: string;
   sampler: Pick<SampleKernels, 'appendTokens'>;
 }
 
@@ -30,8 +31,7 @@ export class WebGpuKv implements BackendKv {
   constructor(parts: WebGpuKvParts, check: () => void) {
     this.#parts = parts;
     this.#check = check;
-    // The number goes up when kernels lay out keys or values differently.
-    this.format = `webgpu/1 f16 ${KV_BLOCK} tokens of ${parts.kvMemory.blockBytes / KV_BLOCK} bytes`;
+    this.format = parts.kvFormat;
     this.blockBytes = parts.kvMemory.blockBytes;
   }
 

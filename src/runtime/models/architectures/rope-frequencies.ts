@@ -29,6 +29,10 @@ export function ropeFrequencies(rope: RopeConfig, factors?: ArrayLike<number>): 
   return { radians, magnitude: rope.magnitude * yarnMagnitude };
 }
 
+/** Whether a context of that many tokens takes the long factors of longrope. */
+export const usesLongFactors = ({ scaling }: RopeConfig, contextTokens: number): boolean =>
+  scaling.type === 'longrope' && contextTokens > scaling.originalContext;
+
 /** Share of each pair's frequency that is kept as it is: 1 for pairs that turn often within the original context, 0 for slow ones. */
 function yarnRamp(
   { originalContext, betaFast, betaSlow }: { originalContext: number; betaFast: number; betaSlow: number },

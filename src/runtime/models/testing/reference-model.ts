@@ -4,7 +4,7 @@ import { denseReference } from '../../blocks/dense/testing/dense-reference.ts';
 import type { ReferenceBlock, ReferenceContext, ReferenceWeight } from '../../blocks/testing/block-reference.ts';
 import { describeModel } from '../architectures/describe-model.ts';
 import type { ModelConfig, ModelDescription, ModelWeights } from '../architectures/model-config.ts';
-import { ropeFrequencies } from '../architectures/rope-frequencies.ts';
+import { ropeFrequencies, usesLongFactors } from '../architectures/rope-frequencies.ts';
 import { dequantize } from '../gguf/dequantize.ts';
 import type { GgufHeader, GgufTensorInfo } from '../gguf/header.ts';
 import { readGgufHeader } from '../gguf/read-header.ts';
@@ -101,7 +101,7 @@ class PlainModel implements ReferenceModel {
       config,
       multiply,
       rope: (rope) => {
-        const isLong = rope.scaling.type === 'longrope' && contextTokens > rope.scaling.originalContext;
+        const isLong = usesLongFactors(rope, contextTokens);
         const longrope = isLong ? loaded.ropeFactorsLong : loaded.ropeFactorsShort;
         return ropeFrequencies(rope, (rope.scaling.type === 'longrope' ? longrope : loaded.ropeFactors)?.values);
       },

@@ -36,6 +36,8 @@ export interface SyntheticModel extends SyntheticShape {
   window?: number;
   /** Query, key and value biases (llama; qwen2 always has them). @default false */
   qkvBias?: boolean;
+  /** Epsilon of every RMSNorm. @default 1e-5; 1e-6 for qwen and gemma3 */
+  normEps?: number;
   /** Rotary base. @default 10,000; 1,000,000 for qwen and gemma3 */
   ropeBase?: number;
   /** Share of a head that is rotated. @default 1 */
@@ -106,7 +108,7 @@ function metadataOf(model: SyntheticModel): (readonly [string, TypedValue])[] {
     [key('attention.head_count_kv'), u32(model.kvHeads)],
     [key('attention.key_length'), u32(headDim)],
     [key('attention.value_length'), u32(headDim)],
-    [key('attention.layer_norm_rms_epsilon'), f32(isQwen || isGemma ? 1e-6 : 1e-5)],
+    [key('attention.layer_norm_rms_epsilon'), f32(model.normEps ?? (isQwen || isGemma ? 1e-6 : 1e-5))],
     [key('rope.dimension_count'), u32(ropeDims(model))],
     [key('rope.freq_base'), f32(model.ropeBase ?? (isQwen || isGemma ? 1e6 : 1e4))],
     ...(window > 0 ? [[key('attention.sliding_window'), u32(window)] as const] : []),

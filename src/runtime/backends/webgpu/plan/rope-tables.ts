@@ -1,5 +1,5 @@
 import type { ModelWeights, RopeConfig } from '../../../models/architectures/model-config.ts';
-import { ropeFrequencies } from '../../../models/architectures/rope-frequencies.ts';
+import { ropeFrequencies, usesLongFactors } from '../../../models/architectures/rope-frequencies.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 
 /**
@@ -33,10 +33,9 @@ function factorsOf(
   vectors: ReadonlyMap<GgufTensorInfo, Float32Array>,
 ): Float32Array | undefined {
   if (!rope.usesFactors) return undefined;
-  const long = rope.scaling.type === 'longrope' && contextTokens > rope.scaling.originalContext;
   const tensor =
     rope.scaling.type === 'longrope'
-      ? long
+      ? usesLongFactors(rope, contextTokens)
         ? weights.ropeFactorsLong
         : weights.ropeFactorsShort
       : weights.ropeFactors;
