@@ -3,6 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
+import { exportedDeclarations, finishDeclarations } from './declarations.mjs';
 import { listFiles } from './files.mjs';
 
 rmSync('dist', { recursive: true, force: true });
@@ -30,6 +31,7 @@ for (const path of listFiles('dist').filter((name) => name.endsWith('.js'))) {
     );
   if (built !== source) writeFileSync(path, built);
 }
+finishDeclarations('dist', exportedDeclarations());
 // What a report is checked against, for other tools: `tokenglass/report.schema.json`.
 copyFileSync('docs/report.schema.json', 'dist/report.schema.json');
 

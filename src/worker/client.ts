@@ -156,10 +156,14 @@ class WorkerEngine implements Engine {
     return this.#orClosed(() => this.#host.countTokens(input));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async dispose(): Promise<void> {
     if (this.#closed.signal.aborted) return this.#disposal;
     this.#disposal = this.#dispose();
     return this.#disposal;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 
   /** Pending calls end at once; the host then has a moment to give its device back before the worker goes. */

@@ -23,6 +23,7 @@ export function racerEngine(racer: Racer): Engine {
     },
     // Asked before a request of the caller's own words, whose count the answer then tells.
     countTokens: () => Promise.resolve(0),
+    dispose: () => racer.dispose(),
     [Symbol.asyncDispose]: () => racer.dispose(),
   };
 }

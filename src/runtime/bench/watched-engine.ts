@@ -31,6 +31,7 @@ export function watchedEngine(engine: Engine, name: string, { onEvent, onError }
       }
     },
     countTokens: (input) => engine.countTokens(input),
-    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+    dispose: () => engine.dispose(),
+    [Symbol.asyncDispose]: () => engine.dispose(),
   };
 }

@@ -215,9 +215,13 @@ export class LocalEngine implements Engine {
     return (await this.#parts.encodePrompt(checked)).length;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     return this.#disposal;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 
   async #dispose(): Promise<void> {

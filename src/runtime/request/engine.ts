@@ -61,6 +61,17 @@ export interface Engine extends AsyncDisposable {
   /** Tokens that these messages (with the template and generation prompt) or this raw text would put in the context. */
   countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;
 
-  /** Aborts what runs and gives memory back. Calling it twice is safe. */
+  /**
+   * Aborts what runs and gives memory back. Calling it twice is safe.
+   *
+   * @example
+   * ```ts
+   * const engine = await createEngine({ model: 'tutor' });
+   * await engine.dispose();
+   * ```
+   */
+  dispose(): Promise<void>;
+
+  /** The same as {@link Engine.dispose}, for `await using engine = await createEngine(...)`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -20,7 +20,10 @@ const IME_KEY_CODE = 229;
  */
 export class TgComposer extends LitElement {
   static override styles = [tokens, controls, composerStyles];
-  static override shadowRootOptions = { ...LitElement.shadowRootOptions, delegatesFocus: true };
+  static override shadowRootOptions: typeof LitElement.shadowRootOptions = {
+    ...LitElement.shadowRootOptions,
+    delegatesFocus: true,
+  };
   static override properties = {
     value: { type: String },
     placeholder: { type: String },

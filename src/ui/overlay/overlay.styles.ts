@@ -6,6 +6,7 @@ export const overlayStyles = css`
     z-index: 20;
   }
 
+  /* Without the attribute: bottom right. A default is not reflected, as a page rendered elsewhere would not have it. */
   :host(:not([placement='inline'])) {
     position: fixed;
     inline-size: fit-content;
@@ -16,7 +17,7 @@ export const overlayStyles = css`
     inset-block-start: max(0.75rem, env(safe-area-inset-top));
   }
 
-  :host([placement^='bottom']) {
+  :host(:is([placement^='bottom'], :not([placement]))) {
     inset-block-end: max(0.75rem, env(safe-area-inset-bottom));
   }
 
@@ -25,7 +26,7 @@ export const overlayStyles = css`
     left: 0.75rem;
   }
 
-  :host([placement$='right']) {
+  :host(:is([placement$='right'], :not([placement]))) {
     right: 0.75rem;
   }
 
@@ -51,7 +52,7 @@ export const overlayStyles = css`
   }
 
   /* Opens upwards: the line stays where the pointer is. */
-  :host([placement^='bottom']) .frame {
+  :host(:is([placement^='bottom'], :not([placement]))) .frame {
     flex-direction: column-reverse;
   }
 
@@ -143,11 +144,11 @@ export const overlayStyles = css`
     rotate: 180deg;
   }
 
-  :host([placement^='bottom']) .chevron {
+  :host(:is([placement^='bottom'], :not([placement]))) .chevron {
     rotate: 180deg;
   }
 
-  :host([placement^='bottom'][open]) .chevron {
+  :host(:is([placement^='bottom'], :not([placement]))[open]) .chevron {
     rotate: 0deg;
   }
 
@@ -165,7 +166,7 @@ export const overlayStyles = css`
     border-block-start: 1px solid var(--_line);
   }
 
-  :host([placement^='bottom']) .card:not([hidden]) {
+  :host(:is([placement^='bottom'], :not([placement]))) .card:not([hidden]) {
     border-block-start: 0;
     border-block-end: 1px solid var(--_line);
   }

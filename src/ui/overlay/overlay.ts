@@ -44,7 +44,7 @@ export class TgOverlay extends LitElement {
     engine: { attribute: false },
     source: { attribute: false },
     open: { type: Boolean, reflect: true },
-    placement: { type: String, reflect: true },
+    placement: { type: String, reflect: true, useDefault: true },
     figures: { state: true },
     announcement: { state: true },
   };

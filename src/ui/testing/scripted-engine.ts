@@ -175,7 +175,11 @@ export class ScriptedEngine implements Engine {
     return Promise.resolve(24);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async dispose(): Promise<void> {
     return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 }

@@ -89,9 +89,13 @@ class SharedEngine implements Engine {
     return this.#call((engine) => engine.countTokens(input));
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     return this.#disposal;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 
   async #connect(): Promise<Engine> {

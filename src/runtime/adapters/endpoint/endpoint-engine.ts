@@ -69,12 +69,16 @@ export class EndpointEngine implements Engine {
     return countTokens(server, checked, sending, this.#disposed.signal);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  dispose(): Promise<void> {
     if (!this.#disposed.signal.aborted)
       this.#disposed.abort(
         new TokenglassError('disposed', 'Cannot generate: the engine was disposed of; create a new one'),
       );
     return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 
   /** Never rejects: what goes wrong ends the queue. */

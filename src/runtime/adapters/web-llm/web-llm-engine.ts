@@ -134,9 +134,13 @@ export class WebLlmEngine implements Engine {
     });
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     return this.#disposal;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 
   async #dispose(): Promise<void> {

@@ -133,7 +133,11 @@ export class SimulatedEngine implements Engine {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  dispose(): Promise<void> {
     return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
   }
 }

@@ -53,8 +53,8 @@ export function describeRefusals({ make, engine, options, requests, solo, expect
     const other = await make();
     const running = rejection(answer(other, { ...requests[0]!, maxTokens: options.tokens * 4 }));
     const waiting = rejection(answer(other, requests[1]!));
-    await Promise.all([other[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);
-    await other[Symbol.asyncDispose]();
+    await Promise.all([other.dispose(), other[Symbol.asyncDispose]()]);
+    await other.dispose();
     expect((await running).code).to.equal('disposed');
     expect((await waiting).code).to.equal('disposed');
     expect((await rejection(answer(other, requests[0]!))).code).to.equal('disposed');

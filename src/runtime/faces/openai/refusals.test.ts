@@ -69,7 +69,8 @@ describe('fetch', () => {
       info: engine.info,
       metrics: engine.metrics,
       countTokens: (input) => engine.countTokens(input),
-      [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+      dispose: () => engine.dispose(),
+      [Symbol.asyncDispose]: () => engine.dispose(),
       async *generate(request, signal) {
         let events = 0;
         for await (const event of engine.generate(request, signal)) {
