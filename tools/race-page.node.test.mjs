@@ -1,6 +1,7 @@
 // The race does what a person does with it, with the built-in model, in a real browser and with no connection to anywhere.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { assertAccessible } from './accessible.mjs';
 import { openDemo } from './demo-page.mjs';
@@ -159,4 +160,55 @@ describe('the race page', () => {
     await open('c=abacus');
     assert.match(await page.innerText('#status'), /^Cannot race "abacus": take one of webgpu/);
   });
+
+  it(
+    'race page: a key goes to the server beside whose host it was typed, and to no other',
+    { timeout: 240_000 },
+    async () => {
+      const servers = await Promise.all([keyServer(), keyServer(), keyServer()]);
+      const [good, other, further] = servers;
+    for (const { url } of servers) await page.route(`${url}/**`, (route) => route.continue());
+      try {
+        const spec = ({ url }) => `c=endpoint;url=${encodeURIComponent(url)};model=m`;
+        await open(`${spec(good)}&${spec(other)}&tokens=2&rounds=1`);
+        assert.match(await column(0).innerText(), new RegExp(`Key for ${new URL(good.url).host}`, 'i'));
+        await column(0).locator('input[name=key]').fill('sk-for-the-first');
+        await column(0).locator('input[name=key]').blur();
+        await race();
+        assert.ok(good.keys.length > 1 && good.keys.every((key) => key === 'Bearer sk-for-the-first'));
+        assert.ok(other.keys.length > 1 && other.keys.every((key) => key === undefined));
+        // Another address in the same column has no key until one is typed for it.
+        const address = column(0).locator('label', { hasText: 'Server' }).locator('input');
+        await address.fill(further.url);
+        await address.blur();
+        assert.equal(await column(0).locator('input[name=key]').inputValue(), '');
+        await race();
+        assert.ok(further.keys.length > 1 && further.keys.every((key) => key === undefined));
+      } finally {
+        for (const { close } of servers) close();
+      }
+    },
+  );
 });
+
+/** A server of one word, which any page may ask, and the keys that it was sent. */
+async function keyServer() {
+  const keys = [];
+  const chunk = (delta, reason = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+  const server = createServer((request, response) => {
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.setHeader('Access-Control-Allow-Headers', '*, Authorization, Content-Type');
+    response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
+    if (request.method === 'OPTIONS') return void response.end();
+    keys.push(request.headers.authorization);
+    if (request.url.endsWith('/models')) {
+      response.setHeader('Content-Type', 'application/json');
+      return void response.end(JSON.stringify({ data: [{ id: 'm' }] }));
+    }
+    response.setHeader('Content-Type', 'text/event-stream');
+    response.end(`${chunk({ content: 'Hi' })}${chunk({ content: ' all' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
+  });
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, keys, close: () => server.close() };
+}

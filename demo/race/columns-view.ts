@@ -1,8 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
 import { describeAdapter } from '../../src/runtime/bench/headline.ts';
 import { describeError, formatBytes, formatMs } from '../../src/ui/index.ts';
 import { KINDS, SETTINGS, type SettingName, type Spec } from './contenders.ts';
 import type { Lane, LanePhase } from './lane.ts';
+import { originOf } from './server-keys.ts';
 import { MOST_CONTENDERS, type RaceSetup } from './setup.ts';
 
 export interface ColumnsOptions {
@@ -10,7 +12,7 @@ export interface ColumnsOptions {
   lanes: readonly Lane[];
   running: boolean;
   onSpecs: (specs: readonly Spec[]) => void;
-  onKey: (apiKey: string) => void;
+  onKey: (url: string, key: string) => void;
 }
 
 export const LETTERS = 'ABCDEF';
@@ -84,7 +86,7 @@ function settingsView(
   letter: string,
   running: boolean,
   replace: (spec: Spec) => void,
-  onKey: (apiKey: string) => void,
+  onKey: (url: string, key: string) => void,
 ): TemplateResult {
   const { kind, settings } = spec;
   const set = (name: SettingName, value: string): void => {
@@ -123,22 +125,31 @@ function settingsView(
         Settings${count ? html` <b>${count}</b>` : nothing}<span class="hidden-label"> of ${letter}</span>
       </summary>
       <fieldset ?disabled=${running}>
-        ${kind.settings.map(field)}
-        ${
-          kind.id === 'endpoint'
-            ? html`<label class="field">
-                <span>Key</span>
-                <input
-                  type="password"
-                  autocomplete="off"
-                  placeholder="kept nowhere"
-                  @change=${(event: Event) => onKey((event.target as HTMLInputElement).value)}
-                />
-              </label>`
-            : nothing
-        }
+        ${kind.settings.map(field)} ${kind.id === 'endpoint' ? keyView(settings.url ?? '', onKey) : nothing}
       </fieldset>
     </details>
+  `;
+}
+
+/** The key goes to the host that stands beside it, and to no other: another address begins with an empty field. */
+function keyView(url: string, onKey: (url: string, key: string) => void): TemplateResult {
+  const origin = originOf(url);
+  const host = origin === undefined ? undefined : new URL(origin).host;
+  return html`
+    <label class="field">
+      <span>${host === undefined ? 'Key' : `Key for ${host}`}</span>
+      ${keyed(
+        origin,
+        html`<input
+          type="password"
+          name="key"
+          autocomplete="off"
+          ?disabled=${host === undefined}
+          placeholder=${host === undefined ? 'name the server first' : 'kept nowhere'}
+          @change=${(event: Event) => onKey(url, (event.target as HTMLInputElement).value)}
+        />`,
+      )}
+    </label>
   `;
 }
 

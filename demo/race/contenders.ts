@@ -8,6 +8,7 @@ import {
 import { ENGINES, FILE_ENGINE_NAMES, type EngineSetting, type LoadableEngineName } from '../../src/shared/engines.ts';
 import type { LoadProgress } from '../../src/index.ts';
 import type { LoadRacer } from './adapters/racer.ts';
+import type { ServerKeys } from './server-keys.ts';
 
 /** What can be set of a contender; all values as text, as the address has them. */
 export const SETTINGS = {
@@ -27,8 +28,8 @@ export type Settings = Partial<Record<SettingName, string>>;
 export interface LoadHooks {
   /** Of the race, unless the contender has its own. */
   model: string;
-  /** For a server; kept nowhere. */
-  apiKey?: string | undefined;
+  /** For servers: each is given its own, and no other's. */
+  keys: ServerKeys;
   onProgress: (progress: LoadProgress) => void;
   signal: AbortSignal;
 }
@@ -131,8 +132,15 @@ export const KINDS: readonly Kind[] = [
     name: 'A server',
     words: 'Any OpenAI-compatible API; what you ask leaves this device',
     settings: ['url', 'model'],
-    load: async ({ url = '', model }, { model: shared, apiKey, signal }) =>
-      createEndpointEngine({ baseURL: url, model: model ?? shared, ...(apiKey && { apiKey }), signal }),
+    load: async ({ url = '', model }, { model: shared, keys, signal }) => {
+      const apiKey = keys.of(url);
+      return createEndpointEngine({
+        baseURL: url,
+        model: model ?? shared,
+        ...(apiKey !== undefined && { apiKey }),
+        signal,
+      });
+    },
   },
 ];
 

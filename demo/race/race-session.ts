@@ -4,6 +4,7 @@ import type { Report, Run } from '../../src/runtime/bench/report.ts';
 import { ScreenAwake } from '../bench/page-watch.ts';
 import { runNames } from './contenders.ts';
 import { Lane } from './lane.ts';
+import { ServerKeys } from './server-keys.ts';
 import { readRaceSetup, workloadOf, writeRaceSetup, type RaceSetup } from './setup.ts';
 
 /** What a race came to. */
@@ -22,8 +23,7 @@ export class RaceSession {
   /** What goes on or went wrong, in words. */
   status = '';
   failed = false;
-  /** For a server; lives in this object only. */
-  apiKey = '';
+  readonly keys = new ServerKeys();
   readonly #onChange: () => void;
   #abort: AbortController | undefined;
 
@@ -66,7 +66,7 @@ export class RaceSession {
   async run(): Promise<void> {
     if (this.running || this.setup.specs.length < 2) return;
     const abort = (this.#abort = new AbortController());
-    const { setup, apiKey } = this;
+    const { setup, keys } = this;
     this.#reset();
     this.#say('Loading');
     const awake = new ScreenAwake();
@@ -76,7 +76,7 @@ export class RaceSession {
         name: this.lanes[index]!.name,
         load: (hooks: Parameters<Parameters<typeof runRace>[0][number]['load']>[0]) => {
           this.#say(`Loading ${kind.name}`);
-          return kind.load(settings, { ...hooks, model: setup.model, apiKey });
+          return kind.load(settings, { ...hooks, model: setup.model, keys });
         },
       }));
       const entries = await runRace(contestants, {

@@ -37,7 +37,7 @@ function draw(): void {
       lanes,
       running,
       onSpecs: (specs) => session.change({ specs }),
-      onKey: (apiKey) => (session.apiKey = apiKey),
+      onKey: (url, key) => session.keys.set(url, key),
     }),
     columns,
   );

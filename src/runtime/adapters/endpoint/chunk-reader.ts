@@ -59,13 +59,19 @@ export class ChunkReader {
   stopString: string | undefined;
   /** What the server has counted; absent fields were never told. */
   readonly usage: Partial<Usage> = {};
+  readonly #redact: (text: string) => string;
   #part: 'none' | 'thoughts' | 'content' | 'call' = 'none';
   #call = -1;
+
+  /** @param redact takes keys out of errors of the server */
+  constructor(redact: (text: string) => string) {
+    this.#redact = redact;
+  }
 
   /** @throws TokenglassError `network` for an error in the stream */
   read(data: unknown): ChunkNews {
     const chunk = (typeof data === 'object' && data !== null ? data : {}) as Chunk;
-    if (chunk.error !== undefined && chunk.error !== null) throw errorInStream(chunk.error);
+    if (chunk.error !== undefined && chunk.error !== null) throw errorInStream(chunk.error, this.#redact);
     this.#readUsage(chunk);
     const choice = chunk.choices?.[0];
     const running = chunk.usage?.completion_tokens ?? chunk.timings?.predicted_n;

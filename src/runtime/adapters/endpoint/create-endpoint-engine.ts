@@ -7,7 +7,7 @@ import type { Engine } from '../../request/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../../faces/openai/create-openai.ts';
 import { MAX_TOP_LOGPROBS } from '../../backends/sampling/definition.ts';
 import { EndpointEngine } from './endpoint-engine.ts';
-import { send, sleepUntilAborted, type Fetch, type SendOptions } from './send.ts';
+import { send, sleepUntilAborted, type SendOptions } from './send.ts';
 import { describeServerModel, type Server, type ServerKind, type ServerModel } from './server-kind.ts';
 
 /** Where a server is, and what it runs. */
@@ -56,12 +56,13 @@ const DEFAULT_RETRIES = 2;
 export async function createEndpointEngine(options: EndpointOptions): Promise<Engine & OpenAiFace> {
   const baseURL = checkedUrl(options.baseURL);
   const { model, clock = systemClock, contextTokens } = options;
-  const fetch = authorized(options);
+  const { fetch, redact } = authorized(options);
   const sending: SendOptions = {
     fetch,
     maxRetries: options.maxRetries ?? DEFAULT_RETRIES,
     sleep: options.sleep ?? sleepUntilAborted,
     now: () => clock.now(),
+    redact,
   };
   const found = await askForModel(baseURL, model, sending, options.signal);
   const told = { ...found, ...(contextTokens !== undefined && { contextTokens }) };
@@ -91,14 +92,23 @@ function checkedUrl(baseURL: string): string {
   return new URL(baseURL, page).href.replace(/\/+$/, '');
 }
 
+/** Shorter values of headers are no secrets, and would be found in any text. */
+const SECRET_CHARACTERS = 8;
+
 /** The key lives in this closure only: no object that could be logged or cloned has it. */
 function authorized({
   apiKey,
   headers = {},
   fetch = (input, init) => globalThis.fetch(input, init),
-}: EndpointOptions): Fetch {
+}: EndpointOptions): Pick<SendOptions, 'fetch' | 'redact'> {
   const more = { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) };
-  return (input, init) => fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...more } });
+  const values = [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers)];
+  const secrets = values.filter((value) => value.length >= SECRET_CHARACTERS).sort((a, b) => b.length - a.length);
+  return {
+    fetch: (input, init) =>
+      fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...more } }),
+    redact: (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '[key]'), text),
+  };
 }
 
 async function askForModel(

@@ -202,6 +202,47 @@ describe('EndpointEngine', () => {
     expect(server.requests).to.have.length(1);
   });
 
+  it('keys: what a server sends back of a key or a header is in no message and no detail', async () => {
+    const apiKey = 'sk-secret-0123456789';
+    const headers = { 'X-Team': 'team-secret-42' };
+    const echo = { error: { message: `Bearer ${apiKey} of team-secret-42 is bad`, code: apiKey, param: apiKey } };
+    const replies = [
+      new Response(JSON.stringify(echo), { status: 401 }),
+      new Response(`no ${apiKey}`, { status: 500 }),
+      { pieces: [said('a'), event(echo)] },
+      { pieces: [event({ error: `no ${apiKey}` })] },
+    ];
+    for (const reply of replies) {
+      const engine = await engineOn(scriptedServer([reply]), { apiKey, headers });
+      const error = await rejection(answer(engine, request));
+      const told = `${error.message} ${JSON.stringify((error as { details?: unknown }).details)} ${String(error.stack)}`;
+      expect(told).to.include('[key]');
+      expect(told).not.to.match(/sk-secret|team-secret/);
+    }
+  });
+
+  it('keys: a redirect is an error that names where it leads, and nothing is sent there', async () => {
+    const asked: string[] = [];
+    const fetch = (url: string, init: RequestInit): Promise<Response> => {
+      asked.push(url);
+      expect(init.redirect).to.equal('manual');
+      if (url.endsWith('/models')) return Promise.resolve(Response.json({ data: [{ id: 'm' }] }));
+      return Promise.resolve(
+        new Response(null, { status: 307, headers: { Location: 'https://evil.example/v1/chat/completions' } }),
+      );
+    };
+    const engine = await createEndpointEngine({
+      baseURL: 'http://server/v1',
+      model: 'm',
+      fetch,
+      apiKey: 'sk-secret-1',
+    });
+    const error = await rejection(answer(engine, request));
+    expect(error).to.have.property('code', 'network');
+    expect(error.message).to.include('server redirects to https://evil.example').and.not.to.include('sk-secret');
+    expect(asked).to.deep.equal(['http://server/v1/models', 'http://server/v1/chat/completions']);
+  });
+
   it('errors: a 401 says to give another key, a 429 without attempts left says to wait', async () => {
     const failed = async (response: Response): Promise<Error> =>
       rejection(answer(await engineOn(scriptedServer([response])), request));

@@ -92,7 +92,15 @@ export class EndpointEngine implements Engine {
     const calledMs = 'error' in checked ? nowMs : Math.min(checked.calledAtMs ?? nowMs, nowMs);
     const seed = 'error' in checked ? undefined : seedOf(checked);
     const id = `${this.#idPrefix}-${this.#nextRequest++}`;
-    const run = new EndpointRun(id, calledMs, seed, queue, this.#parts.clock, this.#parts.isHidden);
+    const run = new EndpointRun(
+      id,
+      calledMs,
+      seed,
+      queue,
+      this.#parts.clock,
+      this.#parts.isHidden,
+      this.#parts.sending.redact,
+    );
     // An abort is told at once, also while a server does not let go of its connection.
     const onEnded = (): void => {
       if (late.signal.aborted) queue.end(late.signal.reason);

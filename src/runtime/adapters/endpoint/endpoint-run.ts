@@ -14,7 +14,7 @@ export class EndpointRun {
   readonly #queue: EventQueue<TokenEvent>;
   readonly #clock: Clock;
   readonly #isHidden: (sinceMs: number) => boolean;
-  readonly #reader = new ChunkReader();
+  readonly #reader: ChunkReader;
   readonly #marks: RequestMarks;
   /** Arrivals of tokens that could be counted. */
   readonly #tokenTimesMs: number[] = [];
@@ -28,7 +28,9 @@ export class EndpointRun {
     queue: EventQueue<TokenEvent>,
     clock: Clock,
     isHidden: (sinceMs: number) => boolean,
+    redact: (text: string) => string,
   ) {
+    this.#reader = new ChunkReader(redact);
     this.requestId = requestId;
     this.#marks = { calledMs };
     this.seed = seed;

@@ -11,6 +11,8 @@ export interface SendOptions {
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the Unix epoch, for a `Retry-After` that is a date. */
   now: () => number;
+  /** Takes keys out of what a server says, as it may send back what it was sent. */
+  redact: (text: string) => string;
 }
 
 /** Statuses that say "not now": nothing was generated, so asking again is safe. */
@@ -27,15 +29,16 @@ const LONGEST_WAIT_MS = 60_000;
 export async function send(
   url: string,
   init: RequestInit & { signal: AbortSignal },
-  { fetch, maxRetries, sleep, now }: SendOptions,
+  { fetch, maxRetries, sleep, now, redact }: SendOptions,
   onAttempt: () => void = () => undefined,
 ): Promise<Response> {
   for (let attempt = 0; ; attempt++) {
     onAttempt();
     const outcome = await attemptOnce(fetch, url, init);
     if (outcome instanceof Response && outcome.ok) return outcome;
-    const error = outcome instanceof Response ? errorOfResponse(outcome.status, await textOf(outcome)) : outcome;
-    const isTemporary = !(outcome instanceof Response) || NOT_NOW.has(outcome.status);
+    const error =
+      outcome instanceof Response ? errorOfResponse(outcome.status, redact(await textOf(outcome))) : outcome;
+    const isTemporary = outcome instanceof Response ? NOT_NOW.has(outcome.status) : !outcome.details['redirect'];
     if (!isTemporary || attempt >= maxRetries) throw error;
     const asked = outcome instanceof Response ? retryAfterMs(outcome.headers.get('Retry-After'), now()) : undefined;
     const waitMs = asked ?? FIRST_WAIT_MS * 2 ** attempt;
@@ -50,7 +53,9 @@ async function attemptOnce(
   init: RequestInit & { signal: AbortSignal },
 ): Promise<Response | TokenglassError> {
   try {
-    return await fetch(url, init);
+    const response = await fetch(url, { ...init, redirect: 'manual' });
+    if (isRedirect(response)) return redirected(url, response);
+    return response;
   } catch (cause) {
     init.signal.throwIfAborted();
     return new TokenglassError(
@@ -59,6 +64,23 @@ async function attemptOnce(
       { cause },
     );
   }
+}
+
+/** In a page a redirect that is not followed has no status and tells no address; elsewhere it has both. */
+const isRedirect = ({ type, status }: Response): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400);
+
+/** A key and a prompt are for the host that was named, and go to no other because that one says so. */
+function redirected(url: string, response: Response): TokenglassError {
+  const { host } = new URL(url);
+  const location = response.headers.get('Location');
+  const to = location !== null && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : '';
+  void response.body?.cancel().catch(() => undefined);
+  return new TokenglassError(
+    'network',
+    `Cannot generate: ${host} redirects${to}, and neither prompt nor key is sent on; give the address it leads to as baseURL`,
+    { details: { redirect: true } },
+  );
 }
 
 /** A body that breaks off says as much as it says. */

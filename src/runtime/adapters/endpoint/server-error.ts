@@ -31,17 +31,21 @@ export function errorOfResponse(status: number, body: string): TokenglassError {
   return make('invalid-request', `the server refuses the request (${status})`, 'change it');
 }
 
-/** An error that came as an event of a stream. */
-export function errorInStream(fault: unknown): TokenglassError {
-  const said = typeof fault === 'string' ? fault : (wordsOf(fault as ServerFault) ?? 'it gave no reason');
+/**
+ * An error that came as an event of a stream.
+ * @param redact takes keys out of what the server says
+ */
+export function errorInStream(fault: unknown, redact: (text: string) => string): TokenglassError {
+  const words = typeof fault === 'string' ? fault.slice(0, MAX_WORDS) : wordsOf(fault as ServerFault);
+  const said = redact(words ?? 'it gave no reason');
   const { code, param } = (typeof fault === 'object' && fault !== null ? fault : {}) as ServerFault;
   return new TokenglassError(
     'network',
     `Cannot go on: the server ended the answer with an error ("${said}"); try again`,
     {
       details: {
-        ...(typeof code === 'string' && { apiCode: code }),
-        ...(typeof param === 'string' && { field: param }),
+        ...(typeof code === 'string' && { apiCode: redact(code) }),
+        ...(typeof param === 'string' && { field: redact(param) }),
       },
     },
   );
