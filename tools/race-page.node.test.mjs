@@ -167,7 +167,7 @@ describe('the race page', () => {
     async () => {
       const servers = await Promise.all([keyServer(), keyServer(), keyServer()]);
       const [good, other, further] = servers;
-    for (const { url } of servers) await page.route(`${url}/**`, (route) => route.continue());
+      for (const { url } of servers) await page.route(`${url}/**`, (route) => route.continue());
       try {
         const spec = ({ url }) => `c=endpoint;url=${encodeURIComponent(url)};model=m`;
         await open(`${spec(good)}&${spec(other)}&tokens=2&rounds=1`);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { SeededRandom } from '../../runtime/models/testing/random.ts';
 import { markdownSample } from '../testing/markdown-sample.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { lexBlocks, renderTokens } from './parse.ts';
@@ -93,6 +94,43 @@ describe('MarkdownStream', () => {
     expect(code?.textContent).to.equal('let a = 1;\nlet b = 2;\n');
     expect(root.querySelector('tbody tr')).to.equal(row);
     expect(root.querySelectorAll('tbody tr')).to.have.length(4);
+  });
+
+  it('MarkdownStream: a long paragraph is shown once, while it streams and at its end', () => {
+    const words = Array.from({ length: 700 }, (_, index) => `word${index}`).join(' ');
+    for (const source of [words, `- ${words}`, `> ${words}`, `**${words}**`, `# ${words}`, `${words}\n\n${words}`]) {
+      const root = document.createElement('div');
+      const markdown = new MarkdownStream(root);
+      let given = '';
+      for (const piece of pieces(source, 13)) {
+        given += piece;
+        markdown.append(piece);
+        markdown.render();
+        const shown = root.textContent.match(/word\d+/g) ?? [];
+        expect(shown, `after ${given.length} characters`).to.deep.equal(given.match(/word\d+/g) ?? []);
+      }
+      markdown.finish();
+      expect(normalized(root)).to.equal(wholeHtml(source));
+    }
+  });
+
+  it('MarkdownStream: long texts cut anywhere end as the whole does', () => {
+    const random = new SeededRandom(7);
+    const source = Object.values(shapes)
+      .map((shape) => shape(6))
+      .join('\n\n');
+    for (let run = 0; run < 12; run++) {
+      const root = document.createElement('div');
+      const markdown = new MarkdownStream(root);
+      for (let at = 0; at < source.length;) {
+        const length = 1 + random.integer(run % 2 ? 600 : 40);
+        markdown.append(source.slice(at, at + length));
+        markdown.render();
+        at += length;
+      }
+      markdown.finish();
+      expect(normalized(root), `run ${run}`).to.equal(wholeHtml(source));
+    }
   });
 
   const shapes: Record<string, (blocks: number) => string> = {

@@ -32,6 +32,8 @@ export class MarkdownStream {
   #parsedLength = 0;
   #openType = '';
   #openNodes: ChildNode[] = [];
+  /** At the end of the open block: what has come since it was parsed. */
+  #raw: Text | undefined;
   #fence: OpenFence | undefined;
   #container: OpenContainer | undefined;
 
@@ -72,7 +74,7 @@ export class MarkdownStream {
     const eager = this.#tail.length <= EAGER_CHARACTERS;
     const grown = this.#tail.length >= this.#parsedLength * (1 + GROWTH);
     if (final || eager || grown || closesParagraph) this.#parseTail();
-    else this.#showRaw(added);
+    else this.#showRaw();
   }
 
   #takePending(final: boolean): string {
@@ -89,6 +91,7 @@ export class MarkdownStream {
     this.cost.parsedCharacters += source.length;
     for (const node of this.#openNodes) node.remove();
     this.#openNodes = [];
+    this.#raw = undefined;
 
     const first = tokens[0];
     if (this.#container && !this.#container.continues(first)) this.#closeContainer();
@@ -161,9 +164,32 @@ export class MarkdownStream {
     return nodes;
   }
 
-  #showRaw(text: string): void {
-    const last = this.#openNodes.at(-1);
-    const target = last instanceof Element ? last : this.#root;
-    target.append(text);
+  /** Shows what is not parsed yet at the end of the open block: it goes when the block is parsed again. */
+  #showRaw(): void {
+    if (!this.#raw) {
+      this.#raw = document.createTextNode('');
+      const open = this.#openNodes.findLast((node) => node instanceof Element);
+      if (open) lastBlockOf(open).append(this.#raw);
+      else this.#root.append(this.#raw);
+      this.#openNodes.push(this.#raw);
+    }
+    const parsed = this.#tail.slice(0, this.#parsedLength);
+    this.#raw.data = (/\s$/.test(parsed) ? ' ' : '') + this.#tail.slice(this.#parsedLength);
+  }
+}
+
+const BLOCKS = 'blockquote, dd, div, h1, h2, h3, h4, h5, h6, li, ol, p, ul';
+
+/** The innermost block at the end of another, without the white space that ends it. */
+function lastBlockOf(element: Element): Element {
+  let block = element;
+  for (;;) {
+    const last = block.lastChild;
+    if (last instanceof Text) {
+      last.data = last.data.trimEnd();
+      if (last.data !== '') return block;
+      last.remove();
+    } else if (last instanceof Element && last.matches(BLOCKS)) block = last;
+    else return block;
   }
 }
