@@ -96,6 +96,11 @@ export const KV_BLOCK_TOKENS = 32;
 export interface HeldKvBlock {
   /** Bytes that it takes where it lies. */
   readonly bytes: number;
+  /**
+   * False: no sequence can go on from its end, as the state there that is no KV was not kept, or was given up; it is of use together with later
+   * blocks alone. @default true
+   */
+  readonly resumes?: boolean;
 }
 
 /** KV that outlives its sequence: kept where it was computed, or as bytes that may be stored and come back in another process. */
@@ -107,6 +112,11 @@ export interface BackendKv {
   readonly format: string;
   /** Bytes of an exported block. */
   readonly blockBytes: number;
+  /**
+   * Bytes of state that is no KV (convolutions, delta nets): an exported block from whose end a sequence can go on has as many after its
+   * {@link BackendKv.blockBytes}, and the last of the blocks that are restored is such a one. 0: every block is. @default 0
+   */
+  readonly stateBytes?: number;
 
   /**
    * Keeps blocks `start` to before `end` (counted in blocks) of a sequence, as they are after the steps already given. The sequence may be

@@ -1,12 +1,15 @@
 import { attentionNeeds } from './attention/attention.ts';
 import type { BlockConfig, BlockNeeds } from './block.ts';
 import { denseNeeds } from './dense/dense.ts';
+import { shortConvNeeds } from './short-conv/short-conv.ts';
 
 /** What a block needs of a backend. */
 export function blockNeeds(config: BlockConfig): BlockNeeds {
   switch (config.kind) {
     case 'attention':
       return attentionNeeds(config);
+    case 'short-conv':
+      return shortConvNeeds(config);
     case 'dense':
       return denseNeeds(config);
   }

@@ -1,6 +1,7 @@
 import type { GgufTensorInfo } from '../models/gguf/header.ts';
 import type { AttentionConfig, AttentionWeights } from './attention/attention.ts';
 import type { DenseConfig, DenseWeights } from './dense/dense.ts';
+import type { ShortConvConfig, ShortConvWeights } from './short-conv/short-conv.ts';
 
 /** `gelu-tanh` is the approximation with tanh. */
 export type Activation = 'silu' | 'gelu-tanh';
@@ -28,6 +29,7 @@ export interface BranchWeights<Weight> {
 interface BlockKinds<Weight> {
   attention: { config: AttentionConfig; weights: AttentionWeights<Weight> };
   dense: { config: DenseConfig; weights: DenseWeights<Weight> };
+  'short-conv': { config: ShortConvConfig; weights: ShortConvWeights<Weight> };
 }
 
 export type BlockKind = keyof BlockKinds<never>;
@@ -52,4 +54,8 @@ export interface BlockNeeds {
   kv?: { heads: number; headDim: number };
   /** Query heads, and how far they look back. */
   attends?: { heads: number; headDim: number; window?: number };
+  /** Numbers of state of a sequence that is no KV. */
+  state?: number;
+  /** Operations on a token row besides those of matrices and attention. */
+  flop?: number;
 }

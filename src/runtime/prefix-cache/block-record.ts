@@ -52,9 +52,11 @@ export type RecordVerdict = 'right' | 'other' | 'broken';
 /** Judges what was found under the name of a block. */
 export function judgeRecord(
   record: unknown,
-  expected: { scope: string; parentId: string; key: BlockKey; blockBytes: number },
+  expected: { scope: string; parentId: string; key: BlockKey; blockBytes: number; stateBytes?: number },
 ): RecordVerdict {
-  if (!isRecord(record) || record.scope !== expected.scope || record.bytes !== expected.blockBytes) return 'broken';
+  const { blockBytes, stateBytes = 0 } = expected;
+  if (!isRecord(record) || record.scope !== expected.scope) return 'broken';
+  if (record.bytes !== blockBytes && record.bytes !== blockBytes + stateBytes) return 'broken';
   if (!sameIds(record.ids, expected.key.ids)) return 'other';
   // What it followed has been replaced, or dropped and stored anew.
   return record.parentId === expected.parentId ? 'right' : 'broken';

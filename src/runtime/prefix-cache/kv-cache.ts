@@ -87,6 +87,7 @@ export class KvCache {
         ...stored,
         scope: this.#scope,
         blockBytes: backend.kv.blockBytes,
+        stateBytes: backend.kv.stateBytes ?? 0,
         now,
         isPinned,
       });
@@ -108,15 +109,17 @@ export class KvCache {
     // Memory may have gone while the disk was read; what was read follows what there was then.
     const inMemory = this.#memory.find(keys.slice(0, before));
     const stored = inMemory.length === before ? bytes : [];
-    const count = inMemory.length + stored.length;
-    if (count === 0 || this.#isClosed) return NOTHING;
-    const given = tokens.slice(0, count * KV_BLOCK_TOKENS);
-    const blocks = [...inMemory.map(({ held }) => held), ...stored];
+    const found = [...inMemory.map(({ held }) => held), ...stored];
+    // Up to the last block that a sequence can go on from.
+    const blocks = found.slice(0, found.findLastIndex((block) => this.#resumes(block)) + 1);
+    if (blocks.length === 0 || this.#isClosed) return NOTHING;
+    const given = tokens.slice(0, blocks.length * KV_BLOCK_TOKENS);
+    const memoryBlocks = Math.min(inMemory.length, blocks.length);
     const held = await this.#kv.restore(sequence, given, blocks, Math.min(promptTokens, given.length));
-    this.#add(keys, inMemory.length, held.slice(inMemory.length));
+    this.#add(keys, memoryBlocks, held.slice(memoryBlocks));
     const restored = {
-      memoryTokens: inMemory.length * KV_BLOCK_TOKENS,
-      storedTokens: stored.length * KV_BLOCK_TOKENS,
+      memoryTokens: memoryBlocks * KV_BLOCK_TOKENS,
+      storedTokens: (blocks.length - memoryBlocks) * KV_BLOCK_TOKENS,
     };
     if (!isRepeat) {
       this.#restored.memoryTokens += restored.memoryTokens;
@@ -253,6 +256,12 @@ export class KvCache {
       isLinked &&= parent !== undefined;
     }
     this.#memory.trim();
+  }
+
+  #resumes(block: HeldKvBlock | Uint8Array): boolean {
+    const { blockBytes, stateBytes = 0 } = this.#kv;
+    if (block instanceof Uint8Array) return block.byteLength === blockBytes + stateBytes;
+    return block.resumes !== false;
   }
 
   async #findStored(keys: readonly BlockKey[], from: number): Promise<Uint8Array<ArrayBuffer>[]> {

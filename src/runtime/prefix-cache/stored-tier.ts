@@ -9,6 +9,8 @@ export interface StoredTierOptions {
   scope: string;
   /** Bytes of a block. */
   blockBytes: number;
+  /** Bytes that a block has more where the state at its end is stored with it. @default 0 */
+  stateBytes?: number;
   /** Bytes of all blocks of all models together. */
   budgetBytes: number;
   /** Milliseconds since the epoch. */
@@ -153,14 +155,14 @@ export class StoredTier {
 
   /** Follows the chain from its beginning, as far as each record is right and names the one before. */
   async #look(rows: IDBObjectStore, keys: readonly BlockKey[]): Promise<{ chain: Candidate[]; broken: string[] }> {
-    const { scope, blockBytes } = this.#options;
+    const { scope, blockBytes, stateBytes = 0 } = this.#options;
     const records = await Promise.all(keys.map(({ name }) => getRow(rows, 'record', name)));
     const chain: Candidate[] = [];
     for (const [index, key] of keys.entries()) {
       const record = records[index];
       if (record === undefined) break;
       const parentId = chain.at(-1)?.record.id ?? '';
-      const verdict = judgeRecord(record, { scope, parentId, key, blockBytes });
+      const verdict = judgeRecord(record, { scope, parentId, key, blockBytes, stateBytes });
       if (verdict === 'broken') return { chain, broken: [key.name] };
       if (verdict === 'other') break;
       chain.push({ key, record: record as BlockRecord });

@@ -61,7 +61,8 @@ export function kvContract(name: string, make: () => Promise<Backend>, options: 
     it('restore: bytes, and held blocks with bytes after them, go on alike, and come back held', async () => {
       const held = await holdPrompt();
       const bytes = await backend.kv.read(held);
-      for (const block of bytes) expect(block.byteLength).to.equal(backend.kv.blockBytes);
+      const { blockBytes, stateBytes = 0 } = backend.kv;
+      for (const block of bytes) expect(block.byteLength).to.equal(blockBytes + stateBytes);
       const fromBytes = await goOn(bytes);
       expect(fromBytes.ids).to.deep.equal(cold);
       const mixed = await goOn([held[0]!, ...bytes.slice(1)]);

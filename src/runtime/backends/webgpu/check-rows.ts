@@ -1,6 +1,7 @@
 import type { BackendInfo, SequenceId, StepRow } from '../backend.ts';
 import { checkMask } from '../check-mask.ts';
 import type { Sequence, Sequences } from './sequences.ts';
+import type { StateStep } from './states.ts';
 
 /** A row of a step that may be run. */
 export interface CheckedRow {
@@ -10,6 +11,8 @@ export interface CheckedRow {
   sequence: Sequence;
   /** Tokens that it appends. */
   count: number;
+  /** Where its state comes from and goes to, and tokens that are run again before these; absent without such state. */
+  state?: StateStep;
 }
 
 /**

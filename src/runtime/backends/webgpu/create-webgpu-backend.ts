@@ -19,16 +19,18 @@ import { KvMemory } from './kv-memory.ts';
 import { checkModel, modelInfo } from './model-info.ts';
 import { tuneTiles } from './plan/autotune.ts';
 import { tuneChunks, type PrefillPrecision } from './plan/autotune-chunks.ts';
+import type { BoundBlock } from './plan/gpu-block.ts';
 import { createBlockRoom, createPlanBuffers } from './plan/buffers.ts';
 import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
 import { ModelPlan } from './plan/model-plan.ts';
-import { modelSizes } from './plan/model-sizes.ts';
+import { modelSizes, type ModelSizes } from './plan/model-sizes.ts';
 import type { PlanParts } from './plan/plan-parts.ts';
 import { StepCosts } from './plan/step-costs.ts';
 import { browserTuningStore, type TuningStore } from './plan/tuning.ts';
 import { ReadbackRing } from './readback-ring.ts';
 import { selfCheck } from './self-check.ts';
 import { Sequences } from './sequences.ts';
+import { States } from './states.ts';
 import { StepWriter, stepLayout } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';
 import { WebGpuBackend } from './webgpu-backend.ts';
@@ -69,6 +71,9 @@ export interface WebGpuBackendOptions extends GpuDeviceOptions {
 
 export const WEBGPU_BACKEND_VERSION = '0.1.0';
 
+const MAX_BATCH = 8;
+/** States of all open sequences together, as far as the batch can be chosen. */
+const MOST_STATE_BYTES = 256 * 2 ** 20;
 const MAX_RUN_AHEAD = 4;
 const FUSED_ROWS = [1, 2, 4, 8] as const;
 /** As many as two groups of the fused rows: a batch where each has a draft, or one sequence with many. Each takes two rows of logits. */
@@ -119,7 +124,13 @@ async function build(
   const { limits } = gpu.device;
   const maxBindingBytes = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
   const weights = planWeights(description, { maxBindingBytes });
-  const { maxBatch = 8, maxStepTokens = 256, maxVerifyTokens = MAX_VERIFY_TOKENS, memoryBudgetBytes } = options;
+  const sizes = modelSizes(description.config);
+  const {
+    maxBatch = batchFor(sizes),
+    maxStepTokens = 256,
+    maxVerifyTokens = MAX_VERIFY_TOKENS,
+    memoryBudgetBytes,
+  } = options;
   const model = options.source.id;
   checkFit(
     { model, weightBytes: weights.bytes, largestBufferBytes: weights.largestBytes },
@@ -174,6 +185,11 @@ async function load(
   });
 }
 
+/** Two pages of state for each open sequence, of which there are two for each of a batch: a model with large states takes fewer at once. */
+function batchFor({ stateBytes }: ModelSizes): number {
+  return Math.max(1, Math.min(MAX_BATCH, Math.floor(MOST_STATE_BYTES / (4 * stateBytes))));
+}
+
 /** Row counts that fused steps are made for: up to the most that decode or are verified; by-row chunks take 8 at a time, and a software adapter compiles slowly. */
 function fusedRowsFor(most: number, chunks: 'tiled' | 'rows'): number[] {
   if (chunks === 'rows') return [1, 8];
@@ -198,15 +214,21 @@ async function assemble(
   const { device } = gpu;
   const { config } = description;
   const { maxBatch, maxStepTokens, maxVerifyTokens, slots } = limits;
-  const { contextTokens, kvBlocks } = memory;
+  const { contextTokens, kvBlocks, statePages } = memory;
   const sizes = modelSizes(config);
   const chunks = options.chunks ?? (gpu.abilities.unroll ? 'tiled' : 'rows');
   const fusedRows = fusedRowsFor(Math.max(maxBatch, maxVerifyTokens), chunks);
   const batchRows = fusedRows.at(-1)!;
   const maxSamples = Math.ceil(Math.max(maxBatch, maxVerifyTokens) / batchRows) * batchRows;
-  const layout = stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks: Math.ceil(contextTokens / 32) });
+  const layout = stepLayout({
+    maxSamples,
+    maxStepTokens,
+    slots,
+    maxBlocks: Math.ceil(contextTokens / 32),
+    maxRuns: sizes.stateBytes > 0 ? maxBatch : 0,
+  });
   const { buffers, blocks: bound } = await withErrorScopes(device, 'room for the KV cache', () => {
-    const room = createBlockRoom(gpu, description, loaded, { contextTokens, kvBlocks });
+    const room = createBlockRoom(gpu, description, loaded, { contextTokens, kvBlocks, statePages });
     return {
       blocks: weights.blocks.map((block) => block.bind(room)),
       buffers: createPlanBuffers(gpu, description, room, layout, {
@@ -214,6 +236,8 @@ async function assemble(
         maxSamples,
         rows: maxStepTokens,
         maxSplits: Math.min(MAX_SPLITS, Math.ceil(contextTokens / (SPLIT_TOKENS / 2))),
+        slots,
+        contextTokens,
       }),
     };
   });
@@ -245,6 +269,7 @@ async function assemble(
     compiler,
     config,
     sizes,
+    contextTokens,
     splits: contextTokens > SPLIT_TOKENS,
     matrices,
     buffers,
@@ -265,6 +290,7 @@ async function assemble(
     bound.flatMap(({ kv }) => kv),
   );
   const blocks = new KvBlocks(kvBlocks);
+  const state = createStates(gpu, bound, writer, sizes, { statePages, slots });
   const copyBlock = (from: number, to: number): void => kvMemory.copy(from, to);
   const runAhead = Math.min(Math.max(1, Math.floor(options.runAhead ?? MAX_RUN_AHEAD)), MAX_RUN_AHEAD);
   const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
@@ -293,12 +319,14 @@ async function assemble(
     plan,
     costs: new StepCosts(config, weights),
     sampler,
-    sequences: new Sequences(blocks, writer, copyBlock, { contextTokens, slots }),
+    sequences: new Sequences(blocks, writer, copyBlock, { contextTokens, slots }, state?.states),
+    ...state,
+    ...(buffers.history && { history: buffers.history }),
     blocks,
     kvMemory,
     // The number goes up when kernels lay out keys or values differently.
     kvFormat: kvFormat(
-      `webgpu/1 f16 ${KV_BLOCK_TOKENS} tokens of ${kvMemory.blockBytes / KV_BLOCK_TOKENS} bytes`,
+      `webgpu/1 f16 ${KV_BLOCK_TOKENS} tokens of ${kvMemory.blockBytes / KV_BLOCK_TOKENS} bytes, state of ${sizes.stateBytes}`,
       config,
       {
         prefillPrecision,
@@ -317,3 +345,22 @@ async function assemble(
 
 const ropesOf = ({ layers }: ModelConfig): RopeConfig[] =>
   layers.flatMap(({ blocks }) => blocks).flatMap((block) => ('rope' in block ? [block.rope] : []));
+/** What keeps the states of sequences; undefined in a model whose only state is KV. */
+function createStates(
+  gpu: GpuContext,
+  blocks: readonly BoundBlock[],
+  writer: StepWriter,
+  { stateBytes, kvBytesPerToken }: ModelSizes,
+  { statePages: count, slots }: { statePages: number; slots: number },
+): { states: States; statePages: KvBlocks; stateMemory: KvMemory } | undefined {
+  if (stateBytes === 0) return undefined;
+  const statePages = new KvBlocks(count);
+  return {
+    statePages,
+    states: new States(statePages, writer, { slots, everyBlock: stateBytes <= kvBytesPerToken * KV_BLOCK_TOKENS }),
+    stateMemory: new KvMemory(
+      gpu,
+      blocks.flatMap(({ state }) => (state ? [state] : [])),
+    ),
+  };
+}

@@ -33,20 +33,30 @@ export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedS
   const samples: SampleRow[] = [];
   const records: (number | undefined)[] = rows.map(() => undefined);
   // Sequences with one token each come first: their attention is that of a decode step, whatever else is in the step.
-  const singles = rows.filter(({ count }) => count === 1);
+  const isSingle = (row: CheckedRow): boolean => rowsOf(row) === 1;
+  const singles = rows.filter(isSingle);
   let tiles = 0;
   let at = 0;
-  for (const checked of [...singles, ...rows.filter(({ count }) => count > 1)]) {
-    const { row, index, sequence, count } = checked;
+  let runs = 0;
+  for (const checked of [...singles, ...rows.filter((row) => !isSingle(row))]) {
+    const { row, index, sequence, count, state } = checked;
     const { input } = row;
     const { slot, length: start } = sequence;
-    for (let i = 0; i < count; i++) {
-      writer.setRow(at + i, { token: input === 'previous' ? 'previous' : input[i]!, position: start + i, slot });
-      contexts.push(start + i + 1);
+    const total = rowsOf(checked);
+    const first = start + count - total;
+    for (let i = 0; i < total; i++) {
+      const position = first + i;
+      const token = position < start ? 'again' : input === 'previous' ? 'previous' : input[position - start]!;
+      writer.setRow(at + i, { token, position, slot });
+      contexts.push(position + 1);
     }
-    for (let i = 0; count > 1 && i < count; i += tileRows)
-      writer.setTile(tiles++, at + i, Math.min(tileRows, count - i));
-    at += count;
+    for (let i = 0; total > 1 && i < total; i += tileRows)
+      writer.setTile(tiles++, at + i, Math.min(tileRows, total - i));
+    if (state) {
+      const { source, target } = state;
+      writer.setRun(runs++, { firstRow: at, rows: total, position: first, slot, source, target });
+    }
+    at += total;
     sequence.length += count;
     if (isUploaded(checked) && input !== 'previous') sampler.appendTokens(slot, start, input, row.isPrompt);
     const own = samplesOf(checked, start);
@@ -66,11 +76,15 @@ export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedS
     singles: singles.length,
     splits,
     tiles,
+    runs,
     samples: samples.length,
     variant: sampler.variantOf(samples),
   };
   return { shape, records, contexts };
 }
+
+/** Token rows: those run again, and the new ones. */
+const rowsOf = ({ count, state }: CheckedRow): number => count + (state?.replay ?? 0);
 
 /** Its tokens are counted for penalties by an upload of their own, not by its samples. */
 const isUploaded = ({ row, count }: CheckedRow): boolean => row.sample !== 'each' && (row.isPrompt || count > 1);

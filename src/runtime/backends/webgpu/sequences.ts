@@ -2,6 +2,7 @@ import { TokenglassError } from '../../../shared/errors.ts';
 import type { SequenceId, SequenceOptions } from '../backend.ts';
 import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { KvBlocks } from './kv-blocks.ts';
+import type { SequenceStates, States } from './states.ts';
 import type { StepWriter } from './step-layout.ts';
 
 /** An open sequence. */
@@ -14,6 +15,8 @@ export interface Sequence {
   length: number;
   /** KV blocks in order. */
   readonly blocks: number[];
+  /** Absent in a model without state that is no KV. */
+  readonly states?: SequenceStates;
   /** A step of it has sampled a token, so `'previous'` means something. */
   hasSampled: boolean;
 }
@@ -27,6 +30,7 @@ export class Sequences {
   readonly #writer: StepWriter;
   readonly #copyBlock: CopyBlock;
   readonly #contextTokens: number;
+  readonly #states: States | undefined;
   readonly #freeSlots: number[];
   readonly #open = new Map<SequenceId, Sequence>();
   #nextId = 1;
@@ -36,7 +40,9 @@ export class Sequences {
     writer: StepWriter,
     copyBlock: CopyBlock,
     sizes: { contextTokens: number; slots: number },
+    states?: States,
   ) {
+    this.#states = states;
     this.#blocks = blocks;
     this.#writer = writer;
     this.#copyBlock = copyBlock;
@@ -52,7 +58,15 @@ export class Sequences {
         details: { openSequences: this.#open.size },
       });
     }
-    const sequence: Sequence = { id: this.#nextId++, slot, logprobs, length: 0, blocks: [], hasSampled: false };
+    const sequence: Sequence = {
+      id: this.#nextId++,
+      slot,
+      logprobs,
+      length: 0,
+      blocks: [],
+      ...(this.#states && { states: this.#states.open() }),
+      hasSampled: false,
+    };
     this.#open.set(sequence.id, sequence);
     return sequence;
   }
@@ -62,6 +76,7 @@ export class Sequences {
     if (!sequence) return;
     this.#open.delete(id);
     this.#blocks.give(sequence.blocks);
+    if (sequence.states) this.#states?.close(sequence.states);
     this.#freeSlots.push(sequence.slot);
   }
 
@@ -84,7 +99,8 @@ export class Sequences {
         { details: { tokens: length, contextTokens: this.#contextTokens } },
       );
     }
-    this.#ownLastBlock(sequence);
+    for (let block = this.#firstWritten(sequence); block < sequence.blocks.length; block++)
+      this.#ownBlock(sequence, block);
     while (sequence.blocks.length * KV_BLOCK < length) this.#append(sequence, this.#blocks.take());
   }
 
@@ -95,7 +111,8 @@ export class Sequences {
       throw new RangeError(
         `Cannot set aside ${tokens} tokens of KV: the sequence has ${sequence.length} of ${this.#contextTokens}`,
       );
-    const copies = this.#sharedLastBlock(sequence) === undefined ? 0 : 1;
+    const written = sequence.blocks.slice(this.#firstWritten(sequence));
+    const copies = written.filter((block) => this.#blocks.isShared(block)).length;
     const missing = Math.ceil(length / KV_BLOCK) - sequence.blocks.length;
     if (tokens === 0) return true;
     if (!this.#blocks.makeRoom(Math.max(0, missing) + copies)) return false;
@@ -105,10 +122,10 @@ export class Sequences {
 
   /**
    * Gives an empty sequence whole blocks that others use too, and `more` new ones after them, whose content the caller writes. It then
-   * has as many tokens as fit in all of them. @returns the new blocks
+   * has as many tokens as fit in all of them. @param state page that other sequences may use too. @returns the new blocks
    * @throws TokenglassError `context-overflow`; the sequence is then as before
    */
-  attach(sequence: Sequence, shared: readonly number[], more: number): number[] {
+  attach(sequence: Sequence, shared: readonly number[], more: number, state?: number): number[] {
     const length = (shared.length + more) * KV_BLOCK;
     if (length > this.#contextTokens || sequence.length > 0 || sequence.blocks.length > 0)
       throw new RangeError(
@@ -124,6 +141,7 @@ export class Sequences {
         return block;
       });
       sequence.length = length;
+      if (sequence.states && state !== undefined) this.#states?.attach(sequence.states, length, state);
       return taken;
     } catch (error) {
       this.#blocks.give(sequence.blocks.splice(0));
@@ -136,22 +154,21 @@ export class Sequences {
     sequence.blocks.push(block);
   }
 
+  /** The first block that the next step writes to: where it begins to run tokens. */
+  #firstWritten({ length, states }: Sequence): number {
+    const again = states && this.#states ? this.#states.behind(states, length) : 0;
+    return Math.floor((length - again) / KV_BLOCK);
+  }
+
   /** After a truncation into a block that others use, the next tokens go to a copy of it. */
-  #ownLastBlock(sequence: Sequence): void {
-    const shared = this.#sharedLastBlock(sequence);
-    if (shared === undefined) return;
-    const index = Math.floor(sequence.length / KV_BLOCK);
+  #ownBlock(sequence: Sequence, index: number): void {
+    const shared = sequence.blocks[index]!;
+    if (!this.#blocks.isShared(shared)) return;
     const own = this.#blocks.take();
     this.#copyBlock(shared, own);
     sequence.blocks[index] = own;
     this.#writer.setBlock(sequence.slot, index, own);
     this.#blocks.give([shared]);
-  }
-
-  /** The block that the next token goes to, if others use it too. */
-  #sharedLastBlock(sequence: Sequence): number | undefined {
-    const block = sequence.blocks[Math.floor(sequence.length / KV_BLOCK)];
-    return block !== undefined && this.#blocks.isShared(block) ? block : undefined;
   }
 
   /** Forgets tokens from `length` on. @throws RangeError above the current length */
@@ -160,6 +177,7 @@ export class Sequences {
       throw new RangeError(`Cannot truncate to ${length} tokens: the sequence has ${sequence.length}`);
     }
     sequence.length = length;
+    if (sequence.states) this.#states?.truncate(sequence.states, length);
     this.#blocks.give(sequence.blocks.splice(Math.ceil(length / KV_BLOCK)));
   }
 }

@@ -13,8 +13,15 @@ export interface StepLayout {
   /** [slots, maxBlocks]: KV block ids of each sequence. */
   tablesAt: number;
   maxBlocks: number;
+  /** [maxRuns, {@link RUN_WORDS}]: rows of each sequence of the step, and where its state comes from and goes to. */
+  runsAt: number;
+  /** [slots, maxBlocks]: page that keeps the state at the end of each KV block, 0: none does. Of no words where a model has no such state. */
+  marksAt: number;
   words: number;
 }
+
+/** Words of a run: first row, rows, position of the first, slot, page to read, page to write. */
+export const RUN_WORDS = 8;
 
 export interface StepSizes {
   /** Rows of logits of a step. */
@@ -23,23 +30,31 @@ export interface StepSizes {
   slots: number;
   /** KV blocks of a sequence at most. */
   maxBlocks: number;
+  /** Sequences of a step at most, in a model with state that is no KV. @default 0 */
+  maxRuns?: number;
 }
 
-export function stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks }: StepSizes): StepLayout {
+export function stepLayout({ maxSamples, maxStepTokens, slots, maxBlocks, maxRuns = 0 }: StepSizes): StepLayout {
   const align = (words: number) => Math.ceil(words / 64) * 64;
   const samplesAt = align(16 + maxSamples);
   const rowsAt = align(samplesAt + maxSamples * STEP_WORDS);
   const tilesAt = rowsAt + maxStepTokens * 4;
-  const tablesAt = tilesAt + maxStepTokens * 2;
-  return { gatherAt: 16, samplesAt, rowsAt, tilesAt, tablesAt, maxBlocks, words: tablesAt + slots * maxBlocks };
+  const runsAt = tilesAt + maxStepTokens * 2;
+  const tablesAt = runsAt + maxRuns * RUN_WORDS;
+  const marksAt = tablesAt + slots * maxBlocks;
+  const words = marksAt + (maxRuns > 0 ? slots * maxBlocks : 0);
+  return { gatherAt: 16, samplesAt, rowsAt, tilesAt, runsAt, tablesAt, marksAt, maxBlocks, words };
 }
 
 /** Highest bit of a row's token: the rest is the slot whose latest token is meant. */
 const FROM_SLOT = 0x80000000;
+/** The bit below: the token is the one that the sequence has at this position. */
+const FROM_HISTORY = 0x40000000;
 
 /** One token row of a step. */
 export interface TokenRow {
-  token: number | 'previous';
+  /** An id, the latest sampled one, or the one that was run at this position before. */
+  token: number | 'previous' | 'again';
   position: number;
   slot: number;
 }
@@ -64,7 +79,7 @@ export class StepWriter {
 
   setRow(row: number, { token, position, slot }: TokenRow): void {
     const at = this.#layout.rowsAt + row * 4;
-    this.#words[at] = token === 'previous' ? (FROM_SLOT | slot) >>> 0 : token;
+    this.#words[at] = token === 'previous' ? (FROM_SLOT | slot) >>> 0 : token === 'again' ? FROM_HISTORY : token;
     this.#words[at + 1] = position;
     this.#words[at + 2] = slot;
   }
@@ -79,16 +94,36 @@ export class StepWriter {
     this.#words[this.#layout.tilesAt + index * 2 + 1] = rows;
   }
 
+  setRun(
+    index: number,
+    run: { firstRow: number; rows: number; position: number; slot: number; source: number; target: number },
+  ): void {
+    const { firstRow, rows, position, slot, source, target } = run;
+    this.#words.set([firstRow, rows, position, slot, source, target], this.#layout.runsAt + index * RUN_WORDS);
+  }
+
+  setMark(slot: number, block: number, page: number): void {
+    const at = this.#layout.marksAt + slot * this.#layout.maxBlocks + block;
+    if (this.#words[at] === page) return;
+    this.#words[at] = page;
+    this.#tablesDirty = true;
+  }
+
   setBlock(slot: number, index: number, block: number): void {
     this.#words[this.#layout.tablesAt + slot * this.#layout.maxBlocks + index] = block;
     this.#tablesDirty = true;
   }
 
-  /** Writes what a step of `rows` rows and `tiles` tiles needs: one call, and block tables only when they changed. */
-  write(queue: GPUQueue, buffer: GPUBuffer, rows: number, tiles: number): void {
-    const { rowsAt, tilesAt, words } = this.#layout;
+  /** Writes what a step of `rows` rows, `tiles` tiles and `runs` runs needs: one call, and block tables only when they changed. */
+  write(
+    queue: GPUQueue,
+    buffer: GPUBuffer,
+    { rows, tiles, runs }: { rows: number; tiles: number; runs: number },
+  ): void {
+    const { rowsAt, tilesAt, runsAt, words } = this.#layout;
     let end = rowsAt + rows * 4;
     if (tiles > 0) end = tilesAt + tiles * 2;
+    if (runs > 0) end = runsAt + runs * RUN_WORDS;
     if (this.#tablesDirty) end = words;
     this.#tablesDirty = false;
     queue.writeBuffer(buffer, 0, this.#words, 0, end);

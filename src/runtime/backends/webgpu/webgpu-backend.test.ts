@@ -23,6 +23,13 @@ describe('webgpu backend: against the f32 reference', () => {
       run({ architecture, quantization: 'Q4_0' }));
   }
 
+  it('step: lfm2 gives the log-probabilities of the reference, whatever the chunks', async () => {
+    const model = { architecture: 'lfm2', layers: 4, quantization: 'Q4_0' } as const;
+    await run(model);
+    await run(model, { options: { chunks: 'tiled' }, chunk: 17 });
+    await run(model, { chunk: 1 });
+  });
+
   it('step: chunks through the tiled kernels, of every architecture feature, match', async () => {
     await run({ architecture: 'gemma3', quantization: 'Q4_K_M' }, { options: { chunks: 'tiled' } });
     await run({ architecture: 'qwen2', quantization: 'Q8_0' }, { options: { chunks: 'tiled' }, chunk: 17 });

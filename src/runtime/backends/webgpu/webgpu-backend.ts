@@ -12,7 +12,7 @@ import type {
   StepRow,
   StepRowResult,
 } from '../backend.ts';
-import { checkRows } from './check-rows.ts';
+import { checkRows, type CheckedRow } from './check-rows.ts';
 import type { GpuContext } from './device.ts';
 import { readSampleRecord } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
@@ -23,6 +23,7 @@ import type { ModelPlan } from './plan/model-plan.ts';
 import type { StepCosts } from './plan/step-costs.ts';
 import type { ReadbackRing } from './readback-ring.ts';
 import type { Sequences } from './sequences.ts';
+import type { States } from './states.ts';
 import type { StepWriter } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';
 import { WebGpuKv } from './webgpu-kv.ts';
@@ -39,6 +40,12 @@ export interface WebGpuParts {
   kvMemory: KvMemory;
   /** {@link BackendKv.format} */
   kvFormat: string;
+  /** Absent in a model without state that is no KV. */
+  states?: States;
+  statePages?: KvBlocks;
+  stateMemory?: KvMemory;
+  /** Ids of each slot's sequence by position, with such state. */
+  history?: GPUBuffer;
   writer: StepWriter;
   stepBuffer: GPUBuffer;
   ring: ReadbackRing;
@@ -170,8 +177,9 @@ export class WebGpuBackend implements Backend {
     const { gpu, plan, costs, sampler, sequences, writer, stepBuffer, ring, timer } = this.#parts;
     const checked = checkRows(rows, sequences, this.info);
     for (const { sequence, count } of checked) sequences.reserve(sequence, count);
+    this.#planStates(checked);
     const { shape, records, contexts } = packRows(checked, this.#parts);
-    writer.write(gpu.device.queue, stepBuffer, shape.rows, shape.tiles);
+    writer.write(gpu.device.queue, stepBuffer, shape);
     const encoder = gpu.device.createCommandEncoder({ label: 'step' });
     const pass = encoder.beginComputePass({ label: 'step', ...(timer && { timestampWrites: timer.writes }) });
     const dispatches = plan.record(pass, shape);
@@ -201,6 +209,42 @@ export class WebGpuBackend implements Backend {
     const bytes = Math.max(4, recordBytes + (timer ? TIMER_BYTES : 0));
     const logprobs = checked.map(({ sequence }) => sequence.logprobs);
     return [{ rows, records, logprobs, trace, submittedAtMs }, readback, bytes];
+  }
+
+  /** Says of each row where its state comes from. Tokens that have to be run again go with the row where there is room, else in steps of their own. */
+  #planStates(rows: readonly CheckedRow[]): void {
+    const { states } = this.#parts;
+    if (!states) return;
+    const { maxStepTokens } = this.info.capabilities;
+    let room = maxStepTokens - rows.reduce((sum, { count }) => sum + count, 0);
+    for (const checked of rows) {
+      const { sequence, count } = checked;
+      const own = sequence.states!;
+      let again = states.behind(own, sequence.length);
+      while (again > room) {
+        const replay = Math.min(again, maxStepTokens);
+        const state = states.begin(own, sequence.slot, sequence.length - again + replay, replay);
+        this.#runAgain({ ...checked, state }, again - replay);
+        again -= replay;
+      }
+      room -= again;
+      checked.state = states.begin(own, sequence.slot, sequence.length + count, again);
+    }
+  }
+
+  /** Runs tokens of a sequence again that it has already, for its state. @param left tokens after them that come later */
+  #runAgain(checked: CheckedRow, left: number): void {
+    const { gpu, plan, writer, stepBuffer } = this.#parts;
+    const { sequence, row } = checked;
+    sequence.length -= left;
+    const { shape } = packRows([{ ...checked, row: { ...row, input: [], sample: false }, count: 0 }], this.#parts);
+    sequence.length += left;
+    writer.write(gpu.device.queue, stepBuffer, shape);
+    const encoder = gpu.device.createCommandEncoder({ label: 'run again' });
+    const pass = encoder.beginComputePass({ label: 'run again' });
+    plan.record(pass, shape);
+    pass.end();
+    gpu.device.queue.submit([encoder.finish()]);
   }
 
   async #finish(step: StepInFlight, readback: GPUBuffer, bytes: number): Promise<StepResult> {

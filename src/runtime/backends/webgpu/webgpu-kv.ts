@@ -1,28 +1,39 @@
 import type { BackendInfo, BackendKv, HeldKvBlock, SequenceId } from '../backend.ts';
 import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
+import type { GpuContext } from './device.ts';
 import type { KvBlocks } from './kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
 import type { Sequences } from './sequences.ts';
+import type { States } from './states.ts';
 
 /** A block of the pool that outlives its sequence. */
 interface PoolBlock extends HeldKvBlock {
   readonly block: number;
+  /** Page of the state at its end, while that is kept. */
+  page?: number | undefined;
 }
 
 export interface WebGpuKvParts {
+  gpu: Pick<GpuContext, 'device'>;
   info: BackendInfo;
   sequences: Sequences;
   blocks: KvBlocks;
   kvMemory: KvMemory;
   kvFormat: string;
   sampler: Pick<SampleKernels, 'appendTokens'>;
+  /** Absent in a model without state that is no KV. */
+  states?: States;
+  statePages?: KvBlocks;
+  stateMemory?: KvMemory;
+  history?: GPUBuffer;
 }
 
 /** KV by block: held and given to another sequence where it lies, without copying; bytes go through staging buffers. */
 export class WebGpuKv implements BackendKv {
   readonly format: string;
   readonly blockBytes: number;
+  readonly stateBytes: number;
   readonly #parts: WebGpuKvParts;
   readonly #check: () => void;
   readonly #held = new Set<PoolBlock>();
@@ -33,6 +44,8 @@ export class WebGpuKv implements BackendKv {
     this.#check = check;
     this.format = parts.kvFormat;
     this.blockBytes = parts.kvMemory.blockBytes;
+    this.stateBytes = parts.stateMemory?.blockBytes ?? 0;
+    if (parts.statePages) parts.statePages.onExhausted = () => this.#dropState();
   }
 
   get onMemoryNeeded(): (() => boolean) | undefined {
@@ -46,22 +59,35 @@ export class WebGpuKv implements BackendKv {
   // eslint-disable-next-line @typescript-eslint/require-await -- so that a wrong range rejects
   async hold(id: SequenceId, start: number, end: number): Promise<HeldKvBlock[]> {
     this.#check();
-    const { blocks, length } = this.#parts.sequences.get(id);
+    const { states } = this.#parts;
+    const { blocks, length, states: own } = this.#parts.sequences.get(id);
     if (!(start >= 0 && start <= end && end * KV_BLOCK <= length))
       throw new RangeError(`Cannot hold blocks ${start} to ${end}: the sequence has ${length} tokens`);
-    return this.#hold(blocks.slice(start, end));
+    return this.#hold(
+      blocks.slice(start, end),
+      (index) => states && own && states.at(own, (start + index + 1) * KV_BLOCK),
+    );
   }
 
   async read(blocks: readonly HeldKvBlock[]): Promise<Uint8Array<ArrayBuffer>[]> {
     this.#check();
-    return this.#parts.kvMemory.read(blocks.map((block) => this.#poolBlock(block)));
+    const { kvMemory, stateMemory } = this.#parts;
+    const held = blocks.map((block) => this.#poolBlock(block));
+    const reading = kvMemory.read(held.map(({ block }) => block));
+    const paged = held.filter(({ page }) => page !== undefined);
+    const [kv, states] = await Promise.all([reading, stateMemory?.read(paged.map(({ page }) => page!)) ?? []]);
+    return held.map((block, index) => {
+      const state = states[paged.indexOf(block)];
+      return state ? concat(kv[index]!, state) : kv[index]!;
+    });
   }
 
   release(blocks: readonly HeldKvBlock[]): void {
     for (const block of blocks) {
-      const index = this.#poolBlock(block);
-      this.#held.delete(block as PoolBlock);
-      this.#parts.blocks.give([index]);
+      const held = this.#poolBlock(block);
+      this.#held.delete(held);
+      this.#parts.blocks.give([held.block]);
+      if (held.page !== undefined) this.#parts.statePages?.give([held.page]);
     }
   }
 
@@ -72,7 +98,7 @@ export class WebGpuKv implements BackendKv {
     promptTokens: number,
   ): Promise<HeldKvBlock[]> {
     this.#check();
-    const { sequences, sampler, kvMemory } = this.#parts;
+    const { sequences, sampler, kvMemory, statePages, stateMemory } = this.#parts;
     const sequence = sequences.get(id);
     const held = given.filter((block): block is HeldKvBlock => !(block instanceof Uint8Array));
     const bytes = given.filter((block) => block instanceof Uint8Array);
@@ -80,17 +106,43 @@ export class WebGpuKv implements BackendKv {
       throw new RangeError('Cannot restore KV: bytes come after the blocks that are held');
     if (tokens.length !== given.length * KV_BLOCK)
       throw new RangeError(`Cannot restore KV: ${given.length} blocks, and ${tokens.length} token ids`);
-    if (bytes.some(({ byteLength }) => byteLength !== this.blockBytes))
-      throw new RangeError(`Cannot restore KV: a block has not ${this.blockBytes} bytes`);
+    if (bytes.some(({ byteLength }) => !this.#isBlock(byteLength)))
+      throw new RangeError(
+        `Cannot restore KV: a block has not ${this.blockBytes} bytes, or as many and ${this.stateBytes} of state`,
+      );
     const shared = held.map((block) => this.#poolBlock(block));
-    const taken = sequences.attach(sequence, shared, bytes.length);
+    const last = given.at(-1);
+    const resumes =
+      last === undefined || (last instanceof Uint8Array ? this.#hasState(last) : this.#poolBlock(last).resumes);
+    if (!resumes) throw new RangeError('Cannot restore KV: the state at the end of the last block was not kept');
+    for (const block of shared) this.#touch(block);
+    // Pages for the states among the bytes; all but the last one are only kept for others.
+    const pages = bytes.map((block) => (this.#hasState(block) ? statePages?.take() : undefined));
+    const state = bytes.length > 0 ? pages.at(-1) : shared.at(-1)?.page;
+    const taken = sequences.attach(
+      sequence,
+      shared.map(({ block }) => block),
+      bytes.length,
+      state,
+    );
+    this.#writeHistory(sequence.slot, tokens);
     sampler.appendTokens(sequence.slot, 0, tokens.slice(0, promptTokens), true);
     if (promptTokens < tokens.length)
       sampler.appendTokens(sequence.slot, promptTokens, tokens.slice(promptTokens), false);
     // Held from here on: the sequence may be closed while the bytes are on their way.
-    const more = this.#hold(taken);
+    const more = this.#hold(taken, (index) => pages[index]);
+    statePages?.give(pages.filter((page) => page !== undefined));
     try {
-      await kvMemory.write(taken, bytes);
+      await Promise.all([
+        kvMemory.write(
+          taken,
+          bytes.map((block) => block.subarray(0, this.blockBytes)),
+        ),
+        stateMemory?.write(
+          pages.filter((page) => page !== undefined),
+          bytes.filter((_, index) => pages[index] !== undefined).map((block) => block.subarray(this.blockBytes)),
+        ),
+      ]);
     } catch (error) {
       this.release(more);
       throw error;
@@ -98,15 +150,67 @@ export class WebGpuKv implements BackendKv {
     return [...held, ...more];
   }
 
-  #hold(blocks: readonly number[]): PoolBlock[] {
+  #hold(blocks: readonly number[], pageOf: (index: number) => number | undefined): PoolBlock[] {
+    const { statePages } = this.#parts;
     this.#parts.blocks.share(blocks);
-    const held = blocks.map((block) => ({ block, bytes: this.blockBytes }));
+    const held = blocks.map((block, index): PoolBlock => {
+      const page = statePages && pageOf(index);
+      if (page !== undefined) statePages!.share([page]);
+      const [blockBytes, stateBytes] = [this.blockBytes, this.stateBytes];
+      return {
+        block,
+        page,
+        get resumes() {
+          return stateBytes === 0 || this.page !== undefined;
+        },
+        get bytes() {
+          return blockBytes + (this.page === undefined ? 0 : stateBytes);
+        },
+      };
+    });
     for (const block of held) this.#held.add(block);
     return held;
   }
 
-  #poolBlock(block: HeldKvBlock): number {
-    if (!this.#held.has(block as PoolBlock)) throw new RangeError('Cannot use a KV block that is not held');
-    return (block as PoolBlock).block;
+  /** The state that was not used for longest makes room; its block stays, and is of use to those that go on further. */
+  #dropState(): boolean {
+    for (const held of this.#held) {
+      if (held.page === undefined) continue;
+      this.#parts.statePages!.give([held.page]);
+      held.page = undefined;
+      return true;
+    }
+    return false;
   }
+
+  #touch(block: PoolBlock): void {
+    this.#held.delete(block);
+    this.#held.add(block);
+  }
+
+  #isBlock(bytes: number): boolean {
+    return bytes === this.blockBytes || bytes === this.blockBytes + this.stateBytes;
+  }
+
+  #hasState({ byteLength }: Uint8Array): boolean {
+    return byteLength === this.blockBytes + this.stateBytes;
+  }
+
+  /** Tokens that may have to be run again after a truncation. */
+  #writeHistory(slot: number, tokens: readonly number[]): void {
+    const { history, info, gpu } = this.#parts;
+    if (history) gpu.device.queue.writeBuffer(history, slot * info.model.contextTokens * 4, Uint32Array.from(tokens));
+  }
+
+  #poolBlock(block: HeldKvBlock): PoolBlock {
+    if (!this.#held.has(block as PoolBlock)) throw new RangeError('Cannot use a KV block that is not held');
+    return block as PoolBlock;
+  }
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }

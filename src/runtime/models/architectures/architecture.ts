@@ -6,6 +6,8 @@ export interface ModelBody {
   layers: readonly Layer[];
   /** What token embeddings are multiplied with. @default 1 */
   embeddingScale?: number;
+  /** Name of the last norm. @default 'output_norm.weight' */
+  outputNorm?: string;
 }
 
 /** One architecture: it reads the metadata and lists the blocks of each layer. A new one of known blocks is one object of this type. */

@@ -35,7 +35,7 @@ export function describeModel(header: GgufHeader): ModelDescription {
   const reader = new ModelReader(name, header);
   const vocabSize = reader.sizeOf('token_embd.weight', 1);
   const tokenEmbedding = reader.matrix('token_embd.weight', reader.hiddenSize, vocabSize);
-  const { layers, embeddingScale = 1 } = architecture.read(reader);
+  const { layers, embeddingScale = 1, outputNorm = 'output_norm.weight' } = architecture.read(reader);
   const softcap = reader.findNumber('final_logit_softcapping') ?? 0;
   if (softcap !== 0) throw unsupported(`it caps its logits softly (${softcap})`);
   const config: ModelConfig = {
@@ -48,7 +48,7 @@ export function describeModel(header: GgufHeader): ModelDescription {
     embeddingScale,
     tiedOutput: !reader.has('output.weight'),
   };
-  const weights = { tokenEmbedding, ...readWeights(reader, config, layers) };
+  const weights = { tokenEmbedding, ...readWeights(reader, config, layers, outputNorm) };
   reader.refuseUnused();
   const tokens = findStrings(header.metadata, 'tokenizer.ggml.tokens');
   if (tokens !== undefined && tokens.length > config.vocabSize) {
@@ -61,9 +61,10 @@ function readWeights(
   reader: ModelReader,
   { hiddenSize, vocabSize, tiedOutput }: ModelConfig,
   layers: readonly Layer[],
+  outputNorm: string,
 ): Omit<ModelWeights, 'tokenEmbedding'> {
   return {
-    outputNorm: reader.vector('output_norm.weight', hiddenSize),
+    outputNorm: reader.vector(outputNorm, hiddenSize),
     ...(tiedOutput ? {} : { output: reader.matrix('output.weight', hiddenSize, vocabSize) }),
     ...readRopeFactors(reader, layers),
   };

@@ -1,5 +1,6 @@
 import type { Architecture } from './architecture.ts';
 import { gemma3 } from './gemma3.ts';
+import { lfm2 } from './lfm2.ts';
 import { llama } from './llama.ts';
 import { phi3 } from './phi3.ts';
 import { qwen2 } from './qwen2.ts';
@@ -7,5 +8,5 @@ import { qwen3 } from './qwen3.ts';
 
 /** Every architecture that runs, by its name in GGUF metadata. */
 export const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map(
-  [llama, qwen2, qwen3, gemma3, phi3].map((architecture) => [architecture.name, architecture]),
+  [llama, qwen2, qwen3, gemma3, phi3, lfm2].map((architecture) => [architecture.name, architecture]),
 );

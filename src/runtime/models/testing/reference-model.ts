@@ -1,6 +1,7 @@
 import { attentionReference } from '../../blocks/attention/testing/attention-reference.ts';
 import type { Block, BlockConfig } from '../../blocks/block.ts';
 import { denseReference } from '../../blocks/dense/testing/dense-reference.ts';
+import { shortConvReference } from '../../blocks/short-conv/testing/short-conv-reference.ts';
 import type { ReferenceBlock, ReferenceContext, ReferenceWeight } from '../../blocks/testing/block-reference.ts';
 import { describeModel } from '../architectures/describe-model.ts';
 import type { ModelConfig, ModelDescription, ModelWeights } from '../architectures/model-config.ts';
@@ -74,6 +75,8 @@ function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext): 
   switch (block.kind) {
     case 'attention':
       return attentionReference(block, context);
+    case 'short-conv':
+      return shortConvReference(block, context);
     case 'dense':
       return denseReference(block, context);
   }

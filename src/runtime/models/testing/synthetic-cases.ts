@@ -8,6 +8,7 @@ const ARCHITECTURES = [
   { architecture: 'qwen3', layers: 2 },
   { architecture: 'gemma3', layers: 7 },
   { architecture: 'phi3', layers: 2 },
+  { architecture: 'lfm2', layers: 3 },
 ] as const;
 
 /** llama.cpp takes a head size of its own for the others only. */
@@ -40,7 +41,7 @@ export const TYPE_AND_VARIANT_CASES: readonly SyntheticModel[] = [
 export const ARCHITECTURE_CASES: readonly SyntheticModel[] = [
   ...ARCHITECTURES.flatMap(({ architecture, layers }): SyntheticModel[] => {
     const deep = Math.max(5, layers);
-    const width = architecture === 'qwen2' || architecture === 'phi3' ? FULL_WIDTH : {};
+    const width = architecture === 'qwen2' || architecture === 'phi3' || architecture === 'lfm2' ? FULL_WIDTH : {};
     return [
       { ...tiny, architecture, layers, quantization: 'Q4_0' },
       { ...tiny, architecture, layers, quantization: 'Q4_K_M' },

@@ -1,7 +1,7 @@
-import { BLOCK_LAYOUTS, type GgmlType } from '../gguf/tensor-types.ts';
+import type { GgmlType } from '../gguf/tensor-types.ts';
 import { bool, concatChunks, f32, ggufChunks, str, u32, type TensorSpec, type TypedValue } from './gguf-writer.ts';
-import { SeededRandom } from './random.ts';
-import { randomRows } from './random-weights.ts';
+import { gainsOf, layerTensors, OUTPUT_GAIN, TRAITS } from './synthetic-layers.ts';
+import { TensorMaker } from './tensor-maker.ts';
 import { syntheticTokenizer, type SyntheticTokenizer } from './synthetic-tokenizer.ts';
 
 export interface SyntheticShape {
@@ -16,7 +16,7 @@ export interface SyntheticShape {
 }
 
 export interface SyntheticModel extends SyntheticShape {
-  architecture: 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3';
+  architecture: 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2';
   /**
    * Type of all matrices; one whose rows are no whole blocks of it gets the type that llama.cpp's quantiser falls back to
    * (Q4_K: Q5_0, Q5_K: Q5_1, Q6_K: Q8_0; F16 if rows are no multiple of 32 either). `Q4_K_M` mixes Q4_K and Q6_K.
@@ -53,6 +53,8 @@ export const SHAPES = {
   tutor: { layers: 6, hidden: 256, heads: 4, kvHeads: 2, ffn: 512, vocab: 2048 },
   /** Every size a multiple of 256, so that each type is used as it is. */
   tiny: { layers: 2, hidden: 256, heads: 8, kvHeads: 4, ffn: 512, vocab: 512 },
+  /** Little to compute, with whole units of every format but the K-quants. */
+  small: { layers: 2, hidden: 64, heads: 4, kvHeads: 2, ffn: 96, vocab: 320 },
   /** 9 heads share 3 key-value heads. */
   nine: { layers: 2, hidden: 288, heads: 9, kvHeads: 3, ffn: 544, vocab: 384 },
   /** Five layers, heads of 8, a feed-forward of 172 (no multiple of 32): the shape of stories260K. */
@@ -71,32 +73,16 @@ export function syntheticGgufChunks(model: SyntheticModel): Generator<Uint8Array
   return ggufChunks({ metadata: metadataOf(model), tensors: tensorsOf(model) });
 }
 
-/** What sets the tensors of an architecture apart from those of Llama. */
-interface Traits {
-  fusedQkv?: boolean;
-  fusedGateUp?: boolean;
-  qkvBias?: boolean;
-  qkNorm?: boolean;
-  postNorms?: boolean;
-  embeddingScale?: (hidden: number) => number;
-}
-
-const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = {
-  llama: {},
-  qwen2: { qkvBias: true },
-  qwen3: { qkNorm: true },
-  gemma3: { qkNorm: true, postNorms: true, embeddingScale: Math.sqrt },
-  phi3: { fusedQkv: true, fusedGateUp: true },
-};
-
 function metadataOf(model: SyntheticModel): (readonly [string, TypedValue])[] {
   const { architecture, headDim = model.hidden / model.heads, context = 2048 } = model;
+  const traits = TRAITS[architecture];
   const isQwen = architecture.startsWith('qwen');
-  const isGemma = architecture === 'gemma3';
+  const isGemma = architecture.startsWith('gemma');
   const key = (name: string) => `${architecture}.${name}`;
   const window = model.window ?? (isGemma ? 16 : 0);
   const kind = model.tokenizer ?? (isGemma || architecture === 'phi3' ? 'spm' : 'gpt2');
-  return [
+  const own = traits.metadata?.(model) ?? {};
+  const common: (readonly [string, TypedValue])[] = [
     ['general.architecture', str(architecture)],
     ['general.name', str(`synthetic ${architecture} ${model.quantization}`)],
     ['general.quantization_version', u32(2)],
@@ -116,6 +102,8 @@ function metadataOf(model: SyntheticModel): (readonly [string, TypedValue])[] {
     ...syntheticTokenizer(kind, model.vocab, isQwen ? 'qwen2' : 'smollm'),
     ...(isGemma ? [['tokenizer.ggml.add_space_prefix', bool(false)] as const] : []),
   ];
+  const changed = new Map(Object.entries(own).map(([name, value]) => [key(name), value]));
+  return [...common.filter(([name]) => !changed.has(name)), ...changed];
 }
 
 function ropeScalingOf({ architecture, ropeScaling }: SyntheticModel, context: number): [string, TypedValue][] {
@@ -146,66 +134,16 @@ function ropeDims({ hidden, heads, headDim = hidden / heads, ropeShare = 1 }: Sy
   return headDim * ropeShare;
 }
 
-/** Standard deviation of the outputs of queries and keys for inputs of unit size: attention that prefers, and does not jump. */
-const QUERY_GAIN = 1.2;
-/** Of the logits, before some rows are made larger. */
-const OUTPUT_GAIN = 0.5;
-/**
- * Rows of the output differ in size by e to a standard normal, so that the best token stands out; but at most by e to this, or exp(logit)
- * would overflow in f32, which llama.cpp's binding computes.
- */
-const WILDEST = 2;
-
-/**
- * How large things are: embeddings, and what each attention or feed-forward adds to them. Additions smaller than the embedding keep errors
- * from growing with each layer, as in trained models. With a tied output, a residual that is mostly the embedding would always predict its own
- * token, so there the additions are larger.
- */
-function gainsOf(model: SyntheticModel, tied: boolean) {
-  const embedding = tied ? OUTPUT_GAIN : Math.sqrt(model.hidden);
-  const scale = TRAITS[model.architecture].embeddingScale?.(model.hidden) ?? 1;
-  const embeddingRms = (embedding / Math.sqrt(model.hidden)) * scale;
-  return { embedding, branch: embeddingRms * (tied ? 1.2 : 0.4) };
-}
-
 function tensorsOf(model: SyntheticModel): TensorSpec[] {
-  const { hidden, vocab, layers, ffn, heads, kvHeads, headDim = hidden / heads } = model;
+  const { hidden, vocab, layers } = model;
   const traits = TRAITS[model.architecture];
-  const tied = model.tied ?? model.architecture === 'gemma3';
+  const tied = model.tied ?? traits.tied ?? false;
   const embedding = { type: model.embeddingType ?? (model.quantization === 'Q4_K_M' ? 'Q6_K' : model.quantization) };
-  const [qRows, kvRows] = [heads * headDim, kvHeads * headDim];
   const make = new TensorMaker(model);
   const gains = gainsOf(model, tied);
-  // Attention averages, and a gated activation halves: about 0.5 of a unit comes in.
-  const branch = { gain: traits.postNorms ? 1 : 2 * gains.branch };
-  const query = { gain: QUERY_GAIN };
   const tensors = [make.matrix('token_embd', hidden, vocab, { ...embedding, wildRows: tied, gain: gains.embedding })];
-  for (let layer = 0; layer < layers; layer++) {
-    const name = (rest: string) => `blk.${layer}.${rest}`;
-    // As llama.cpp's mix does: the more sensitive matrices of some layers get more bits.
-    const better = model.quantization === 'Q4_K_M' && layer % 2 === 0 ? ({ type: 'Q6_K' } as const) : {};
-    tensors.push(make.norm(name('attn_norm'), hidden));
-    if (traits.fusedQkv) tensors.push(make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query));
-    else {
-      tensors.push(
-        make.matrix(name('attn_q'), hidden, qRows, query),
-        make.matrix(name('attn_k'), hidden, kvRows, query),
-        make.matrix(name('attn_v'), hidden, kvRows, better),
-      );
-    }
-    if (traits.qkvBias || model.qkvBias === true) {
-      tensors.push(make.bias(name('attn_q'), qRows), make.bias(name('attn_k'), kvRows), make.bias(name('attn_v'), kvRows));
-    }
-    if (traits.qkNorm) tensors.push(make.norm(name('attn_q_norm'), headDim), make.norm(name('attn_k_norm'), headDim));
-    tensors.push(make.matrix(name('attn_output'), qRows, hidden, branch));
-    if (traits.postNorms) tensors.push(make.norm(name('post_attention_norm'), hidden, gains.branch));
-    tensors.push(make.norm(name('ffn_norm'), hidden));
-    if (traits.fusedGateUp) tensors.push(make.matrix(name('ffn_up'), hidden, 2 * ffn));
-    else tensors.push(make.matrix(name('ffn_gate'), hidden, ffn), make.matrix(name('ffn_up'), hidden, ffn));
-    tensors.push(make.matrix(name('ffn_down'), ffn, hidden, { ...better, ...branch }));
-    if (traits.postNorms) tensors.push(make.norm(name('post_ffw_norm'), hidden, gains.branch));
-  }
-  tensors.push(make.norm('output_norm', hidden));
+  for (let layer = 0; layer < layers; layer++) tensors.push(...layerTensors(model, layer, make, gains));
+  tensors.push(make.norm(traits.outputNorm ?? 'output_norm', hidden));
   if (!tied) tensors.push(make.matrix('output', hidden, vocab, { ...embedding, wildRows: true, gain: OUTPUT_GAIN }));
   const pairs = ropeDims(model) / 2;
   if (model.ropeScaling === 'factors') tensors.push(make.factors('rope_freqs', pairs));
@@ -213,77 +151,4 @@ function tensorsOf(model: SyntheticModel): TensorSpec[] {
     tensors.push(make.factors('rope_factors_long', pairs), make.factors('rope_factors_short', pairs));
   }
   return tensors;
-}
-
-/** Bytes made at a time. */
-const PIECE_BYTES = 2 ** 21;
-
-class TensorMaker {
-  #model: SyntheticModel;
-
-  constructor(model: SyntheticModel) {
-    this.#model = model;
-  }
-
-  matrix(
-    name: string,
-    inputs: number,
-    rows: number,
-    { type, wildRows = false, gain = 1 }: { type?: GgmlType; wildRows?: boolean; gain?: number } = {},
-  ): TensorSpec {
-    const wanted = this.#model.quantization === 'Q4_K_M' ? 'Q4_K' : this.#model.quantization;
-    const fitting = fittingType(type ?? wanted, inputs);
-    const { blockSize, blockBytes } = BLOCK_LAYOUTS[fitting];
-    const piece = Math.max(1, Math.floor(PIECE_BYTES / ((inputs / blockSize) * blockBytes)));
-    const deviation = gain / Math.sqrt(inputs);
-    const random = () => this.#random(name);
-    return {
-      name: `${name}.weight`,
-      shape: [inputs, rows],
-      type: fitting,
-      *chunks() {
-        const source = random();
-        for (let row = 0; row < rows; row += piece) {
-          const count = Math.min(piece, rows - row);
-          const deviations = Array.from({ length: count }, () => deviation * (wildRows ? Math.exp(Math.min(WILDEST, source.normal())) : 1));
-          yield randomRows(fitting, inputs, deviations, source);
-        }
-      },
-    };
-  }
-
-  norm(name: string, size: number, mean = 1): TensorSpec {
-    return this.#vector(`${name}.weight`, size, (random) => mean * (1 + 0.1 * random.normal()));
-  }
-
-  bias(name: string, size: number): TensorSpec {
-    return this.#vector(`${name}.bias`, size, (random) => 0.3 * random.normal());
-  }
-
-  factors(name: string, size: number): TensorSpec {
-    return this.#vector(`${name}.weight`, size, (random) => 1 + 3 * random.uniform());
-  }
-
-  #vector(name: string, size: number, value: (random: SeededRandom) => number): TensorSpec {
-    const chunks = () => {
-      const random = this.#random(name);
-      return [new Uint8Array(Float32Array.from({ length: size }, () => value(random)).buffer)];
-    };
-    return { name, shape: [size], type: 'F32', chunks };
-  }
-
-  /** Each tensor has its own numbers, whatever else there is in the file. */
-  #random(name: string): SeededRandom {
-    let hash = this.#model.seed ?? 1;
-    for (const character of name) hash = Math.imul(hash, 31) + character.codePointAt(0)!;
-    return new SeededRandom(hash | 0);
-  }
-}
-
-const FALLBACKS: Partial<Record<GgmlType, GgmlType>> = { Q2_K: 'Q4_0', Q3_K: 'Q4_0', Q4_K: 'Q5_0', Q5_K: 'Q5_1', Q6_K: 'Q8_0' };
-
-function fittingType(type: GgmlType, rowLength: number): GgmlType {
-  if (rowLength % BLOCK_LAYOUTS[type].blockSize === 0) return type;
-  const fallback = FALLBACKS[type];
-  return fallback !== undefined && rowLength % 32 === 0 ? fallback : 'F16';
 }

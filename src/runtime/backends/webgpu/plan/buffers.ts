@@ -27,6 +27,8 @@ export interface PlanBuffers {
   /** [maxSamples, vocab] */
   logits: GPUBuffer;
   outputNorm: GPUBuffer;
+  /** [slots, contextTokens] u32: token ids of each sequence, in a model with state that is no KV. */
+  history?: GPUBuffer;
 }
 
 export interface BufferSizes {
@@ -37,6 +39,9 @@ export interface BufferSizes {
   rows: number;
   /** Splits of a context at most. */
   maxSplits: number;
+  /** Sequences open at once, and tokens of each. */
+  slots: number;
+  contextTokens: number;
 }
 
 export function createPlanBuffers(
@@ -44,7 +49,7 @@ export function createPlanBuffers(
   { config, weights }: ModelDescription,
   { vector }: BlockRoom,
   layout: StepLayout,
-  { maxBatch, maxSamples, rows, maxSplits }: BufferSizes,
+  { maxBatch, maxSamples, rows, maxSplits, slots, contextTokens }: BufferSizes,
 ): PlanBuffers {
   const sizes = modelSizes(config);
   const floats = (label: string, count: number) => memory.create(label, count * 4);
@@ -61,6 +66,7 @@ export function createPlanBuffers(
     parts: floats('attention parts', maxBatch * mostSplitWords(config, maxSplits)),
     logits: floats('logits', maxSamples * sizes.logitsStride),
     outputNorm: vector('output norm', sizes.xStride, weights.outputNorm),
+    ...(sizes.stateBytes > 0 && { history: floats('history', slots * contextTokens) }),
   };
 }
 
@@ -69,7 +75,7 @@ export function createBlockRoom(
   gpu: GpuContext,
   { config, weights }: ModelDescription,
   { vectors }: Pick<LoadedWeights, 'vectors'>,
-  { contextTokens, kvBlocks }: Pick<BlockRoom, 'contextTokens' | 'kvBlocks'>,
+  { contextTokens, kvBlocks, statePages }: Pick<BlockRoom, 'contextTokens' | 'kvBlocks' | 'statePages'>,
 ): BlockRoom {
   const { memory } = gpu;
   const ropes = new Map<string, GPUBuffer>();
@@ -78,6 +84,7 @@ export function createBlockRoom(
     sizes: modelSizes(config),
     contextTokens,
     kvBlocks,
+    statePages,
     vector(label: string, stride: number, ...tensors: readonly (GgufTensorInfo | undefined)[]): GPUBuffer {
       const data = new Float32Array(stride);
       let at = 0;

@@ -13,6 +13,8 @@ export interface StepShape {
   splits: number;
   /** Attention tiles of the others. */
   tiles: number;
+  /** Sequences, in a model with state that is no KV. */
+  runs: number;
   /** Rows of logits. */
   samples: number;
   variant: SampleVariant;
@@ -31,7 +33,7 @@ export interface GpuBlock {
   bind(room: BlockRoom): BoundBlock;
 }
 
-/** A buffer of pages that sequences share: KV blocks. */
+/** A buffer of pages that sequences share: KV blocks, or states. */
 export interface Pages {
   buffer: GPUBuffer;
   /** Bytes of a page. */
@@ -44,6 +46,8 @@ export interface BoundBlock {
   readonly postNorm?: GPUBuffer;
   /** Keys and values by KV block. */
   readonly kv: readonly Pages[];
+  /** State that is no KV, by page. */
+  readonly state?: Pages;
   /** Compiles and binds what computes up to `m` rows at a time, the norm before fused in. */
   fused(parts: PlanParts, m: number, input: FusedInput, end: BranchEnd): Promise<Recorder>;
   /** Compiles and binds what computes the many rows of a chunk, from `buffers.normed`. */

@@ -136,6 +136,14 @@ export function chunkEnd(
   return matmul(parts, plan, options, { x: x.buffer, y });
 }
 
+/** The same promise for each call: fused steps of every row count and chunks share what does not depend on it. */
+export function onceEach<Argument, Result>(
+  make: (argument: Argument) => Promise<Result>,
+): (argument: Argument) => Promise<Result> {
+  let made: Promise<Result> | undefined;
+  return (argument) => (made ??= make(argument));
+}
+
 /** One recorder after the other. */
 export function inOrder(recorders: readonly Recorder[]): Recorder {
   return (run, shape) => {

@@ -29,6 +29,8 @@ export interface MemoryPlan {
   /** KV blocks of the pool that all sequences share. */
   kvBlocks: number;
   kvBytes: number;
+  /** Pages of state that is no KV: an empty one, two for each open sequence, and those kept for later. */
+  statePages: number;
   /** Activations, logits, rotary tables and sampling state. */
   scratchBytes: number;
   totalBytes: number;
@@ -37,6 +39,8 @@ export interface MemoryPlan {
 const DEFAULT_CONTEXT = 4096;
 /** KV beyond one full context that the pool has for more sequences, if it comes cheap. */
 const SPARE_KV_BYTES = 256 * 2 ** 20;
+/** States that are kept at ends of KV blocks. */
+const SPARE_STATE_BYTES = 96 * 2 ** 20;
 
 /**
  * Decides, before anything is allocated, how long a context can be and how many KV blocks there are.
@@ -59,6 +63,7 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
     contextTokens: context,
     kvBlocks,
     kvBytes,
+    statePages: statePagesOf(config, request, kvBlocks),
     scratchBytes,
     totalBytes: request.weightBytes + kvBytes + scratchBytes,
   };
@@ -99,7 +104,18 @@ function scratchOf(config: ModelConfig, request: MemoryRequest, context: number)
   const rope = context * sizes.ropeWidth;
   const logits = request.maxSamples * sizes.logitsStride * 2;
   const sampling = request.slots * (config.vocabSize * 1.04 + context);
-  return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling));
+  const history = sizes.stateBytes > 0 ? request.slots * context : 0;
+  const states = statePagesOf(config, request, blocksOf(context)) * sizes.stateBytes;
+  return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling + history) + states);
+}
+
+/** As many states are kept as KV blocks, where they are small. */
+function statePagesOf(config: ModelConfig, { slots, maxBindingBytes }: MemoryRequest, kvBlocks: number): number {
+  const { stateBytes, largestStateBytes } = modelSizes(config);
+  if (stateBytes === 0) return 0;
+  const least = 1 + 2 * slots;
+  const spare = Math.max(2, Math.min(kvBlocks, Math.floor(SPARE_STATE_BYTES / stateBytes)));
+  return Math.max(least, Math.min(least + spare, Math.floor(maxBindingBytes / largestStateBytes)));
 }
 
 function totalOf(config: ModelConfig, request: MemoryRequest, context: number, blocks: number): number {

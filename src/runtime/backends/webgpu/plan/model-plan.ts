@@ -166,7 +166,7 @@ function outputPart(parts: PlanParts, m: number, plan: MatrixPlan, input: FusedI
 }
 
 async function createEmbed(parts: PlanParts, { weights, sampler }: ModelPlanOptions): Promise<Dispatch[]> {
-  const { gpu, compiler, config, sizes, matrices, buffers, layout } = parts;
+  const { gpu, compiler, config, sizes, contextTokens, matrices, buffers, layout } = parts;
   return Promise.all(
     weights.embedding.map(async (plan) => {
       const matrix = matrices.get(plan)!;
@@ -179,9 +179,15 @@ async function createEmbed(parts: PlanParts, { weights, sampler }: ModelPlanOpti
         xStride: sizes.xStride,
         scale: config.embeddingScale,
         rowsAt: layout.rowsAt,
+        ...(buffers.history && { history: contextTokens }),
       };
       const kernel = await compiler.compile(embedKernel(spec, gpu.abilities));
-      const bound = { x: buffers.x[0], step: buffers.step, tokens: sampler.tokens };
+      const bound = {
+        x: buffers.x[0],
+        step: buffers.step,
+        tokens: sampler.tokens,
+        ...(buffers.history && { history: buffers.history }),
+      };
       return bindEmbed(gpu.device, kernel, spec, matrix, bound, 1);
     }),
   );

@@ -16,6 +16,9 @@ export interface ModelSizes {
   kvHalfBlockBytes: number;
   /** Bytes of KV of one token, all layers. */
   kvBytesPerToken: number;
+  /** Bytes of state of a sequence that is no KV, all layers, and of the layer with the most. */
+  stateBytes: number;
+  largestStateBytes: number;
   /** Rows of an attention tile of a chunk. */
   tileRows: number;
   /** Numbers of one position in all rotary tables. */
@@ -38,6 +41,8 @@ export function modelSizes(config: ModelConfig): ModelSizes {
     logitsStride: align(config.vocabSize),
     kvHalfBlockBytes: most(kvRows) * KV_BLOCK * 2,
     kvBytesPerToken: sum(kvRows) * 4,
+    stateBytes: sum(({ state = 0 }) => state) * 4,
+    largestStateBytes: most(({ state = 0 }) => state) * 4,
     tileRows: queriesPerTile(most(({ attends }) => attends?.headDim ?? 0)),
     ropeWidth: ropeWidth(config),
     // Written once and read once: x before and after each block, and what lies between its matrices.

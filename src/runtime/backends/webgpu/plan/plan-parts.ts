@@ -22,6 +22,8 @@ export interface BlockRoom {
   sizes: ModelSizes;
   contextTokens: number;
   kvBlocks: number;
+  /** Pages of state that is no KV. */
+  statePages: number;
   /** A vector of one or more tensors, f32, padded with zeros to `stride`. */
   vector: (label: string, stride: number, ...tensors: readonly (GgufTensorInfo | undefined)[]) => GPUBuffer;
   /** Cosines and sines of every position, for layers with this rotary configuration. */
@@ -34,6 +36,7 @@ export interface PlanParts {
   compiler: KernelCompiler;
   config: ModelConfig;
   sizes: ModelSizes;
+  contextTokens: number;
   matrices: ReadonlyMap<MatrixPlan, DeviceMatrix>;
   buffers: PlanBuffers;
   layout: StepLayout;

@@ -24,6 +24,8 @@ export class StepCosts {
   readonly #embeddingRowBytes: number;
   readonly #kvBytesPerToken: number;
   readonly #rowWords: number;
+  readonly #stateBytes: number;
+  readonly #rowFlop: number;
   readonly #logitsWords: number;
 
   constructor(config: ModelConfig, weights: Pick<WeightPlan, 'blocks' | 'output' | 'embedding'>) {
@@ -32,6 +34,8 @@ export class StepCosts {
     const values = (plans: readonly MatrixPlan[]) => plans.reduce((sum, { rows, cols }) => sum + rows * cols, 0);
     const layers = weights.blocks.flatMap((block) => block.matrices);
     const sizes = modelSizes(config);
+    this.#stateBytes = sizes.stateBytes;
+    this.#rowFlop = needsOf(config).reduce((sum, { flop = 0 }) => sum + flop, 0);
     const [embedding] = weights.embedding;
     this.#attention = needsOf(config).flatMap(({ attends, kv }) => (attends && kv ? [{ ...attends, kv }] : []));
     this.#layerBytes = bytes(layers);
@@ -52,7 +56,8 @@ export class StepCosts {
   of(contexts: readonly number[], samples: number, lengths: readonly number[]): StepCost {
     const rows = contexts.length;
     let attentionFlop = 0;
-    let kvBytes = rows * this.#kvBytesPerToken;
+    // State of a sequence is read and written once a step.
+    let kvBytes = rows * this.#kvBytesPerToken + 2 * lengths.length * this.#stateBytes;
     for (const { heads, headDim, window = Infinity, kv } of this.#attention) {
       for (const context of contexts) attentionFlop += 4 * Math.min(context, window) * heads * headDim;
       for (const length of lengths) kvBytes += Math.min(length, window + rows - 1) * kv.heads * kv.headDim * 4;
@@ -63,7 +68,7 @@ export class StepCosts {
         kv: kvBytes,
         activations: 4 * (rows * this.#rowWords + samples * this.#logitsWords),
       },
-      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + attentionFlop,
+      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + rows * this.#rowFlop + attentionFlop,
     };
   }
 }

@@ -6,6 +6,7 @@ import {
   fusedEnd,
   fusedProjection,
   inOrder,
+  onceEach,
 } from '../../../backends/webgpu/plan/matrices.ts';
 import type { BlockRoom, PlanParts } from '../../../backends/webgpu/plan/plan-parts.ts';
 import { runsOfFormat, stackRows, type MatrixPlan } from '../../../backends/webgpu/weights/matrix-plan.ts';
@@ -140,12 +141,4 @@ export class AttentionOnGpu implements GpuBlock {
       run(many, many.x, shape.tiles);
     };
   }
-}
-
-/** The same promise for each call: fused steps of every row count and chunks share what does not depend on it. */
-function onceEach<Argument, Result>(
-  make: (argument: Argument) => Promise<Result>,
-): (argument: Argument) => Promise<Result> {
-  let made: Promise<Result> | undefined;
-  return (argument) => (made ??= make(argument));
 }

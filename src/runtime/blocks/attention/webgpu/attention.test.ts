@@ -123,7 +123,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   for (let at = 0; at < before; at += tileRows) writer.setTile(tiles++, at, Math.min(tileRows, before - at));
   for (let row = 0; row < before; row++) writer.setRow(row, { token: 0, position: row, slot: 1 });
   writer.setHeader(before, 0, 1, 0);
-  writer.write(device.queue, step, before, tiles);
+  writer.write(device.queue, step, { rows: before, tiles, runs: 0 });
   const atCount = (dispatch: Dispatch, y: number): Dispatch => ({ ...dispatch, y });
   runDispatches(device, [
     atCount(attention.bindRotate(device, rotate, spec, buffers), before),
@@ -142,7 +142,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
   const splitTokens = shape.splitTokens ?? Math.ceil(tokens / 32) * 32;
   const splits = Math.ceil(tokens / splitTokens);
   writer.setHeader(1, splitTokens, splits, 1);
-  writer.write(device.queue, step, 1, 0);
+  writer.write(device.queue, step, { rows: 1, tiles: 0, runs: 0 });
   if (splits === 1) {
     const kernel = await compiler.compile(attention.attendOneKernel(spec, false, gpu.abilities));
     runDispatches(device, [attention.bindAttendOne(device, kernel, spec, one)]);

@@ -16,12 +16,15 @@ export interface EmbedSpec {
   scale: number;
   /** Word of the step buffer where rows begin. */
   rowsAt: number;
+  /** Tokens of a sequence at most, where their ids are kept. */
+  history?: number;
 }
 
 export interface EmbedBuffers {
   x: GPUBuffer;
   step: GPUBuffer;
   tokens: GPUBuffer;
+  history?: GPUBuffer;
 }
 
 /** Token ids, from the step or from a GPU buffer, to rows of x. */
@@ -41,11 +44,20 @@ export function embedKernel(spec: EmbedSpec, abilities: GpuAbilities): KernelSou
         X_STRIDE: spec.xStride,
         SCALE: spec.scale,
         ROWS_AT: spec.rowsAt,
+        HISTORY: spec.history !== undefined,
+        CONTEXT: spec.history ?? 0,
       },
       ...traits.files,
       code,
     ),
-    bindings: { 0: 'read', ...(traits.scaleBytes > 0 && { 1: 'read' as const }), 2: 'write', 3: 'read', 4: 'read' },
+    bindings: {
+      0: 'read',
+      ...(traits.scaleBytes > 0 && { 1: 'read' as const }),
+      2: 'write',
+      3: 'read',
+      4: 'read',
+      ...(spec.history !== undefined && { 5: 'write' as const }),
+    },
   };
 }
 
@@ -66,6 +78,7 @@ export function bindEmbed(
       2: buffers.x,
       3: buffers.step,
       4: buffers.tokens,
+      ...(buffers.history && { 5: buffers.history }),
     },
     [Math.ceil(unitsPerRow(spec.format, spec.cols) / 64), tokenRows],
   );

@@ -1,0 +1,137 @@
+import type { TensorSpec, TypedValue } from './gguf-writer.ts';
+import { u32 } from './gguf-writer.ts';
+import type { SyntheticModel } from './synthetic-model.ts';
+import type { TensorMaker } from './tensor-maker.ts';
+
+/** What sets the tensors and metadata of an architecture apart from those of Llama. */
+interface Traits {
+  fusedQkv?: boolean;
+  fusedGateUp?: boolean;
+  qkvBias?: boolean;
+  qkNorm?: boolean;
+  postNorms?: boolean;
+  embeddingScale?: (hidden: number) => number;
+  /** No output matrix of its own, unless the model says so. @default false */
+  tied?: boolean;
+  /** @default 'output_norm' */
+  outputNorm?: string;
+  /** What a layer has instead of attention. @default attention everywhere */
+  mixer?: (model: SyntheticModel, layer: number) => 'attention' | 'short-conv';
+  /** Keys, without the prefix, that are added or have another value. */
+  metadata?: (model: SyntheticModel) => Record<string, TypedValue>;
+}
+
+/** LFM2 has attention in its third layer, and in each third after that. */
+const lfm2Mixer = (_: unknown, layer: number) => (layer % 3 === 2 ? 'attention' : 'short-conv');
+const CONV_TOKENS = 3;
+
+export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = {
+  llama: {},
+  qwen2: { qkvBias: true },
+  qwen3: { qkNorm: true },
+  gemma3: { qkNorm: true, postNorms: true, embeddingScale: Math.sqrt, tied: true },
+  phi3: { fusedQkv: true, fusedGateUp: true },
+  lfm2: {
+    qkNorm: true,
+    tied: true,
+    outputNorm: 'token_embd_norm',
+    mixer: lfm2Mixer,
+    metadata: ({ layers, kvHeads }) => ({
+      'attention.head_count_kv': perLayer(layers, (layer) => (lfm2Mixer(undefined, layer) === 'attention' ? kvHeads : 0)),
+      'shortconv.l_cache': u32(CONV_TOKENS),
+    }),
+  },
+};
+
+/** An array with a number for each layer. */
+function perLayer(layers: number, value: (layer: number) => number): TypedValue {
+  return { type: 'int32s', value: Int32Array.from({ length: layers }, (_, layer) => value(layer)) };
+}
+
+/** Standard deviation of the outputs of queries and keys for inputs of unit size: attention that prefers, and does not jump. */
+const QUERY_GAIN = 1.2;
+/** Of the logits, before some rows are made larger. */
+export const OUTPUT_GAIN = 0.5;
+
+export interface Gains {
+  embedding: number;
+  branch: number;
+}
+
+/**
+ * How large things are: embeddings, and what each attention or feed-forward adds to them. Additions smaller than the embedding keep errors
+ * from growing with each layer, as in trained models. With a tied output, a residual that is mostly the embedding would always predict its own
+ * token, so there the additions are larger.
+ */
+export function gainsOf(model: SyntheticModel, tied: boolean): Gains {
+  const embedding = tied ? OUTPUT_GAIN : Math.sqrt(model.hidden);
+  const scale = TRAITS[model.architecture].embeddingScale?.(model.hidden) ?? 1;
+  const embeddingRms = (embedding / Math.sqrt(model.hidden)) * scale;
+  return { embedding, branch: embeddingRms * (tied ? 1.2 : 0.4) };
+}
+
+/** All tensors of a layer. */
+export function layerTensors(model: SyntheticModel, layer: number, make: TensorMaker, gains: Gains): TensorSpec[] {
+  const mixer = TRAITS[model.architecture].mixer?.(model, layer) ?? 'attention';
+  const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors };
+  return [...mixers[mixer](model, layer, make, gains), ...denseTensors(model, layer, make, gains)];
+}
+
+type MakeTensors = (model: SyntheticModel, layer: number, make: TensorMaker, gains: Gains) => TensorSpec[];
+
+/** As llama.cpp's mix does: the more sensitive matrices of some layers get more bits. */
+const better = ({ quantization }: SyntheticModel, layer: number) =>
+  quantization === 'Q4_K_M' && layer % 2 === 0 ? ({ type: 'Q6_K' } as const) : {};
+
+/** Attention averages, and a gated activation halves: about 0.5 of a unit comes in. */
+const branchGain = ({ architecture }: SyntheticModel, gains: Gains) => ({
+  gain: TRAITS[architecture].postNorms ? 1 : 2 * gains.branch,
+});
+
+const attentionTensors: MakeTensors = (model, layer, make, gains) => {
+  const { hidden, heads, kvHeads, headDim = hidden / heads } = model;
+  const traits = TRAITS[model.architecture];
+  const [qRows, kvRows] = [heads * headDim, kvHeads * headDim];
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  const query = { gain: QUERY_GAIN };
+  return [
+    make.norm(name('attn_norm'), hidden),
+    ...(traits.fusedQkv
+      ? [make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query)]
+      : [
+          make.matrix(name('attn_q'), hidden, qRows, query),
+          make.matrix(name('attn_k'), hidden, kvRows, query),
+          make.matrix(name('attn_v'), hidden, kvRows, better(model, layer)),
+        ]),
+    ...(traits.qkvBias || model.qkvBias === true
+      ? [make.bias(name('attn_q'), qRows), make.bias(name('attn_k'), kvRows), make.bias(name('attn_v'), kvRows)]
+      : []),
+    ...(traits.qkNorm ? [make.norm(name('attn_q_norm'), headDim), make.norm(name('attn_k_norm'), headDim)] : []),
+    make.matrix(name('attn_output'), qRows, hidden, branchGain(model, gains)),
+    ...(traits.postNorms ? [make.norm(name('post_attention_norm'), hidden, gains.branch)] : []),
+  ];
+};
+
+const shortConvTensors: MakeTensors = ({ hidden }, layer, make, gains) => {
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  return [
+    make.norm(name('attn_norm'), hidden),
+    make.matrix(name('shortconv.in_proj'), hidden, 3 * hidden),
+    make.values(name('shortconv.conv.weight'), [CONV_TOKENS, hidden], (random) => 0.6 * random.normal()),
+    make.matrix(name('shortconv.out_proj'), hidden, hidden, { gain: gains.branch }),
+  ];
+};
+
+const denseTensors: MakeTensors = (model, layer, make, gains) => {
+  const { hidden, ffn } = model;
+  const traits = TRAITS[model.architecture];
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  return [
+    make.norm(name('ffn_norm'), hidden),
+    ...(traits.fusedGateUp
+      ? [make.matrix(name('ffn_up'), hidden, 2 * ffn)]
+      : [make.matrix(name('ffn_gate'), hidden, ffn), make.matrix(name('ffn_up'), hidden, ffn)]),
+    make.matrix(name('ffn_down'), ffn, hidden, { ...better(model, layer), ...branchGain(model, gains) }),
+    ...(traits.postNorms ? [make.norm(name('post_ffw_norm'), hidden, gains.branch)] : []),
+  ];
+};
