@@ -1,3 +1,5 @@
+import { expertsNeeds } from './experts/experts.ts';
+import { deltaNetNeeds } from './delta-net/delta-net.ts';
 import { attentionNeeds } from './attention/attention.ts';
 import type { BlockConfig, BlockNeeds } from './block.ts';
 import { denseNeeds } from './dense/dense.ts';
@@ -8,6 +10,10 @@ export function blockNeeds(config: BlockConfig): BlockNeeds {
   switch (config.kind) {
     case 'attention':
       return attentionNeeds(config);
+    case 'experts':
+      return expertsNeeds(config);
+    case 'delta-net':
+      return deltaNetNeeds(config);
     case 'short-conv':
       return shortConvNeeds(config);
     case 'dense':

@@ -1,6 +1,8 @@
 import type { GgufTensorInfo } from '../models/gguf/header.ts';
 import type { AttentionConfig, AttentionWeights } from './attention/attention.ts';
+import type { DeltaNetConfig, DeltaNetWeights } from './delta-net/delta-net.ts';
 import type { DenseConfig, DenseWeights } from './dense/dense.ts';
+import type { ExpertsConfig, ExpertsWeights } from './experts/experts.ts';
 import type { ShortConvConfig, ShortConvWeights } from './short-conv/short-conv.ts';
 
 /** `gelu-tanh` is the approximation with tanh. */
@@ -29,6 +31,8 @@ export interface BranchWeights<Weight> {
 interface BlockKinds<Weight> {
   attention: { config: AttentionConfig; weights: AttentionWeights<Weight> };
   dense: { config: DenseConfig; weights: DenseWeights<Weight> };
+  experts: { config: ExpertsConfig; weights: ExpertsWeights<Weight> };
+  'delta-net': { config: DeltaNetConfig; weights: DeltaNetWeights<Weight> };
   'short-conv': { config: ShortConvConfig; weights: ShortConvWeights<Weight> };
 }
 

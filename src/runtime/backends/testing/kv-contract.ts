@@ -54,7 +54,9 @@ export function kvContract(name: string, make: () => Promise<Backend>, options: 
     it('restore: held blocks, one or more of them, go on with the tokens of a cold start', async () => {
       const held = await holdPrompt();
       expect(held).to.have.length(3);
-      for (const blocks of [1, 2, 3]) expect((await goOn(held.slice(0, blocks))).ids).to.deep.equal(cold);
+      const ends = [1, 2, 3].filter((blocks) => held[blocks - 1]!.resumes !== false);
+      expect(ends, 'the last block of a prompt').to.include(3);
+      for (const blocks of ends) expect((await goOn(held.slice(0, blocks))).ids).to.deep.equal(cold);
       backend.kv.release(held);
     });
 
@@ -62,7 +64,8 @@ export function kvContract(name: string, make: () => Promise<Backend>, options: 
       const held = await holdPrompt();
       const bytes = await backend.kv.read(held);
       const { blockBytes, stateBytes = 0 } = backend.kv;
-      for (const block of bytes) expect(block.byteLength).to.equal(blockBytes + stateBytes);
+      for (const [index, block] of bytes.entries())
+        expect(block.byteLength).to.equal(blockBytes + (held[index]!.resumes === false ? 0 : stateBytes));
       const fromBytes = await goOn(bytes);
       expect(fromBytes.ids).to.deep.equal(cold);
       const mixed = await goOn([held[0]!, ...bytes.slice(1)]);

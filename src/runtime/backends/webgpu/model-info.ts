@@ -1,6 +1,6 @@
-import { TokenglassError } from '../../../shared/errors.ts';
 import type { ModelInfo } from '../../../shared/info.ts';
 import type { ModelConfig, ModelDescription } from '../../models/architectures/model-config.ts';
+import { unsupported } from '../../models/gguf/header-cursor.ts';
 import { FILE_TYPES } from '../../models/gguf/file-types.ts';
 import type { GgufHeader } from '../../models/gguf/header.ts';
 import { modelSizes, needsOf } from './plan/model-sizes.ts';
@@ -38,12 +38,14 @@ function mostCommonType(header: GgufHeader): string {
 
 /** @throws TokenglassError `model-unsupported` for a shape that the kernels do not take */
 export function checkModel(config: ModelConfig): void {
+  for (const block of config.layers.flatMap(({ blocks }) => blocks)) {
+    if (block.kind === 'delta-net' && ![16, 32, 64, 128, 256].includes(block.headDim))
+      throw unsupported(`the heads of its delta net are ${block.headDim} wide; 16, 32, 64, 128 and 256 are run`);
+    if (block.kind === 'experts' && block.size % 4 !== 0)
+      throw unsupported(`its experts are ${block.size} wide; multiples of 4 are run`);
+  }
   for (const { kv } of needsOf(config)) {
-    if (!kv || (kv.headDim % 8 === 0 && kv.headDim <= 256)) continue;
-    throw new TokenglassError(
-      'model-unsupported',
-      `Cannot run the model: its heads are ${kv.headDim} wide; multiples of 8 up to 256 are run`,
-      { details: { headDim: kv.headDim } },
-    );
+    if (kv && (kv.headDim % 8 !== 0 || kv.headDim > 256))
+      throw unsupported(`its heads are ${kv.headDim} wide; multiples of 8 up to 256 are run`);
   }
 }

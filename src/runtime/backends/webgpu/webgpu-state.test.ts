@@ -8,7 +8,10 @@ import { createWebGpuBackend } from './create-webgpu-backend.ts';
 import { memorySource } from './testing/memory-source.ts';
 
 /** Models whose layers have state that is no KV. */
-const MODELS: readonly SyntheticModel[] = [{ ...SHAPES.small, architecture: 'lfm2', quantization: 'Q8_0', layers: 3 }];
+const MODELS: readonly SyntheticModel[] = [
+  { ...SHAPES.small, architecture: 'lfm2', quantization: 'Q8_0', layers: 3 },
+  { ...SHAPES.small, architecture: 'qwen35', quantization: 'Q8_0', layers: 4 },
+];
 
 /** Log-probabilities of the same tokens by kernels for one row and for several. */
 const TOLERANCE = 2e-3;

@@ -21,10 +21,12 @@ export interface AttentionConfig {
   bias: boolean;
   /** RMSNorm of each query and key head, before the rotation. */
   qkNorm: boolean;
+  /** What a head gives is multiplied with the sigmoid of a gate, whose rows follow those of its query in `q`. */
+  gated: boolean;
 }
 
 export interface AttentionWeights<Weight> extends BranchWeights<Weight> {
-  /** `[hidden, heads * headDim]`; with `k` and `v` unless `fusedQkv`. */
+  /** `[hidden, heads * headDim]`, twice as many rows with `gated`; with `k` and `v` unless `fusedQkv`. */
   q?: Weight;
   /** `[hidden, kvHeads * headDim]` */
   k?: Weight;
@@ -54,6 +56,8 @@ export interface AttentionOptions {
   bias?: 'none' | 'optional' | 'required';
   /** @default false */
   qkNorm?: boolean;
+  /** @default false */
+  gated?: boolean;
   /** @default a norm before */
   branch?: BranchConfig;
 }
@@ -64,7 +68,7 @@ export function readAttention(
   layer: number,
   options: AttentionOptions,
 ): Block<GgufTensorInfo, 'attention'> {
-  const { branch = PLAIN_BRANCH, rope, window, qkv = 'split', qkNorm = false } = options;
+  const { branch = PLAIN_BRANCH, rope, window, qkv = 'split', qkNorm = false, gated = false } = options;
   const { hiddenSize } = reader;
   const { heads, kvHeads, headDim } = reader.heads(layer);
   const name = (rest: string) => `blk.${layer}.${rest}`;
@@ -82,13 +86,14 @@ export function readAttention(
     fusedQkv: qkv === 'fused',
     bias,
     qkNorm,
+    gated,
   };
   const weights: AttentionWeights<GgufTensorInfo> = {
     ...(branch.norm && { norm: reader.vector(name('attn_norm.weight'), hiddenSize) }),
     ...(config.fusedQkv
       ? { qkv: reader.matrix(name('attn_qkv.weight'), hiddenSize, qRows + 2 * kvRows) }
       : {
-          q: reader.matrix(name('attn_q.weight'), hiddenSize, qRows),
+          q: reader.matrix(name('attn_q.weight'), hiddenSize, gated ? 2 * qRows : qRows),
           k: reader.matrix(name('attn_k.weight'), hiddenSize, kvRows),
           v: reader.matrix(name('attn_v.weight'), hiddenSize, kvRows),
         }),
@@ -107,9 +112,9 @@ export function readAttention(
   return { kind: 'attention', config, weights };
 }
 
-export function attentionNeeds({ heads, kvHeads, headDim, window }: AttentionConfig): BlockNeeds {
+export function attentionNeeds({ heads, kvHeads, headDim, window, gated }: AttentionConfig): BlockNeeds {
   return {
-    projected: (heads + 2 * kvHeads) * headDim,
+    projected: ((gated ? 2 : 1) * heads + 2 * kvHeads) * headDim,
     mixed: heads * headDim,
     inner: 0,
     kv: { heads: kvHeads, headDim },

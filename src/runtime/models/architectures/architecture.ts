@@ -18,7 +18,7 @@ export interface Architecture {
   readonly read: (reader: ModelReader) => ModelBody;
 }
 
-/** A layer for each of the header, made by its index. */
-export function layersOf({ layerCount }: ModelReader, layer: (index: number) => Layer): Layer[] {
-  return Array.from({ length: layerCount }, (_, index) => layer(index));
+/** Layers, each made by its index. */
+export function layersOf(count: number, layer: (index: number) => Layer): Layer[] {
+  return Array.from({ length: count }, (_, index) => layer(index));
 }

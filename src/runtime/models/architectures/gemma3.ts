@@ -23,7 +23,7 @@ export const gemma3: Architecture = {
     const scale = 1 / Math.sqrt(reader.layerCount === 62 ? reader.hiddenSize / heads : headDim);
     return {
       embeddingScale: Math.sqrt(reader.hiddenSize),
-      layers: layersOf(reader, (layer) => {
+      layers: layersOf(reader.layerCount, (layer) => {
         const isGlobal = window === undefined || (layer + 1) % GLOBAL_EVERY === 0;
         const reach = isGlobal ? { rope } : { rope: localRope, window };
         return {

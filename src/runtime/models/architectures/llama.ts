@@ -13,7 +13,7 @@ export const llama: Architecture = {
     const rope = readRope(reader, 'interleaved');
     const window = slidingWindow(reader);
     return {
-      layers: layersOf(reader, (layer) => ({
+      layers: layersOf(reader.layerCount, (layer) => ({
         blocks: [readAttention(reader, layer, { rope, window, bias: 'optional' }), readDense(reader, layer)],
       })),
     };

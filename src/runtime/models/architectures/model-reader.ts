@@ -121,6 +121,11 @@ export class ModelReader {
     throw unsupported(`tensor "${name}" is a vector of type ${tensor.type}`, { tensor: name, type: tensor.type });
   }
 
+  /** Tensors that have a role which is not used: they are not loaded. @param prefix of their names */
+  leaveOut(prefix: string): void {
+    for (const name of this.#unused.keys()) if (name.startsWith(prefix)) this.#unused.delete(name);
+  }
+
   /** A tensor without a role would be left out of the result silently. */
   refuseUnused(): void {
     const [name] = this.#unused.keys();

@@ -13,7 +13,7 @@ export const phi3: Architecture = {
     const rope = readRope(reader, 'halves');
     const window = slidingWindow(reader);
     return {
-      layers: layersOf(reader, (layer) => ({
+      layers: layersOf(reader.layerCount, (layer) => ({
         blocks: [
           readAttention(reader, layer, { rope, window, qkv: 'fused' }),
           readDense(reader, layer, { gateUp: 'fused' }),

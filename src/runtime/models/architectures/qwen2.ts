@@ -9,7 +9,7 @@ export const qwen2: Architecture = {
   read(reader) {
     const rope = readRope(reader, 'halves');
     return {
-      layers: layersOf(reader, (layer) => ({
+      layers: layersOf(reader.layerCount, (layer) => ({
         blocks: [readAttention(reader, layer, { rope, bias: 'required' }), readDense(reader, layer)],
       })),
     };

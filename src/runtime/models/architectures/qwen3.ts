@@ -9,7 +9,7 @@ export const qwen3: Architecture = {
   read(reader) {
     const rope = readRope(reader, 'halves');
     return {
-      layers: layersOf(reader, (layer) => ({
+      layers: layersOf(reader.layerCount, (layer) => ({
         blocks: [readAttention(reader, layer, { rope, qkNorm: true }), readDense(reader, layer)],
       })),
     };

@@ -1,3 +1,5 @@
+import { expertsReference } from '../../blocks/experts/testing/experts-reference.ts';
+import { deltaNetReference } from '../../blocks/delta-net/testing/delta-net-reference.ts';
 import { attentionReference } from '../../blocks/attention/testing/attention-reference.ts';
 import type { Block, BlockConfig } from '../../blocks/block.ts';
 import { denseReference } from '../../blocks/dense/testing/dense-reference.ts';
@@ -75,6 +77,10 @@ function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext): 
   switch (block.kind) {
     case 'attention':
       return attentionReference(block, context);
+    case 'experts':
+      return expertsReference(block, context);
+    case 'delta-net':
+      return deltaNetReference(block, context);
     case 'short-conv':
       return shortConvReference(block, context);
     case 'dense':

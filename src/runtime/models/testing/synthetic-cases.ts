@@ -9,6 +9,7 @@ const ARCHITECTURES = [
   { architecture: 'gemma3', layers: 7 },
   { architecture: 'phi3', layers: 2 },
   { architecture: 'lfm2', layers: 3 },
+  { architecture: 'qwen35', layers: 4 },
 ] as const;
 
 /** llama.cpp takes a head size of its own for the others only. */
@@ -37,6 +38,12 @@ export const TYPE_AND_VARIANT_CASES: readonly SyntheticModel[] = [
   { ...tiny, architecture: 'phi3', ropeScaling: 'longrope', context: 2048 },
 ];
 
+/** Mixtures of experts, in types that llama.cpp rounds little: where two experts are nearly as good, its 8-bit activations choose another. */
+const EXPERT_CASES: readonly SyntheticModel[] = (['qwen3moe', 'lfm2moe'] as const).flatMap((architecture): SyntheticModel[] => [
+  { ...tiny, architecture, layers: 3 },
+  { ...SHAPES.nine, architecture, layers: 3, quantization: 'F16' },
+]);
+
 /** Every architecture in INT4 and mixed types, and in odd sizes. */
 export const ARCHITECTURE_CASES: readonly SyntheticModel[] = [
   ...ARCHITECTURES.flatMap(({ architecture, layers }): SyntheticModel[] => {
@@ -50,6 +57,7 @@ export const ARCHITECTURE_CASES: readonly SyntheticModel[] = [
       { ...SHAPES.nine, architecture, layers, quantization: 'Q5_0' },
     ];
   }),
+  ...EXPERT_CASES,
 ];
 
 /** What makes the model, in a few words: for the names of tests. */

@@ -10,13 +10,21 @@ interface Traits {
   qkvBias?: boolean;
   qkNorm?: boolean;
   postNorms?: boolean;
+  /** Query rows are followed by those of a gate. */
+  gated?: boolean;
+  /** @default 'ffn_norm' */
+  ffnNorm?: string;
   embeddingScale?: (hidden: number) => number;
   /** No output matrix of its own, unless the model says so. @default false */
   tied?: boolean;
   /** @default 'output_norm' */
   outputNorm?: string;
   /** What a layer has instead of attention. @default attention everywhere */
-  mixer?: (model: SyntheticModel, layer: number) => 'attention' | 'short-conv';
+  mixer?: (model: SyntheticModel, layer: number) => 'attention' | 'short-conv' | 'delta-net';
+  /** What a layer has instead of a dense feed-forward. @default 'dense' everywhere */
+  feedForward?: (layer: number) => 'dense' | 'experts';
+  /** Biases of the choice of experts. */
+  selectionBias?: boolean;
   /** Keys, without the prefix, that are added or have another value. */
   metadata?: (model: SyntheticModel) => Record<string, TypedValue>;
 }
@@ -25,6 +33,26 @@ interface Traits {
 const lfm2Mixer = (_: unknown, layer: number) => (layer % 3 === 2 ? 'attention' : 'short-conv');
 const CONV_TOKENS = 3;
 
+const lfm2Keys = ({ layers, kvHeads }: SyntheticModel) => ({
+  'attention.head_count_kv': perLayer(layers, (layer) => (lfm2Mixer(undefined, layer) === 'attention' ? kvHeads : 0)),
+  'shortconv.l_cache': u32(CONV_TOKENS),
+});
+
+/** Qwen3.5 has attention in each fourth layer. */
+const qwen35Mixer = (_: unknown, layer: number) => (layer % 4 === 3 ? 'attention' : 'delta-net');
+const DELTA_TOKENS = 4;
+const EXPERTS = 8;
+const USED_EXPERTS = 2;
+const expertSize = ({ ffn }: SyntheticModel) => ffn / 2;
+const expertKeys = (model: SyntheticModel) => ({
+  expert_count: u32(EXPERTS),
+  expert_used_count: u32(USED_EXPERTS),
+  expert_feed_forward_length: u32(expertSize(model)),
+});
+
+const deltaSizes = ({ hidden }: SyntheticModel) => ({ keyHeads: 2, valueHeads: 4, size: hidden >= 256 ? 32 : 16 });
+
+/** Traits of each architecture. */
 export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = {
   llama: {},
   qwen2: { qkvBias: true },
@@ -36,10 +64,38 @@ export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = 
     tied: true,
     outputNorm: 'token_embd_norm',
     mixer: lfm2Mixer,
-    metadata: ({ layers, kvHeads }) => ({
-      'attention.head_count_kv': perLayer(layers, (layer) => (lfm2Mixer(undefined, layer) === 'attention' ? kvHeads : 0)),
-      'shortconv.l_cache': u32(CONV_TOKENS),
-    }),
+    metadata: lfm2Keys,
+  },
+  lfm2moe: {
+    qkNorm: true,
+    tied: true,
+    outputNorm: 'token_embd_norm',
+    mixer: lfm2Mixer,
+    feedForward: (layer) => (layer < 1 ? 'dense' : 'experts'),
+    selectionBias: true,
+    metadata: (model) => ({ ...lfm2Keys(model), ...expertKeys(model), leading_dense_block_count: u32(1), expert_gating_func: u32(2) }),
+  },
+  qwen3moe: { qkNorm: true, feedForward: () => 'experts', metadata: expertKeys },
+  qwen35: {
+    qkNorm: true,
+    gated: true,
+    ffnNorm: 'post_attention_norm',
+    mixer: qwen35Mixer,
+    metadata: (model) => {
+      const { keyHeads, valueHeads, size } = deltaSizes(model);
+      const { hidden, heads, headDim = hidden / heads } = model;
+      const rotated = headDim / 2;
+      return {
+        full_attention_interval: u32(4),
+        'ssm.conv_kernel': u32(DELTA_TOKENS),
+        'ssm.state_size': u32(size),
+        'ssm.group_count': u32(keyHeads),
+        'ssm.time_step_rank': u32(valueHeads),
+        'ssm.inner_size': u32(valueHeads * size),
+        'rope.dimension_count': u32(rotated),
+        'rope.dimension_sections': { type: 'int32s', value: Int32Array.of(rotated / 4, rotated / 4, 0, 0) },
+      };
+    },
   },
 };
 
@@ -73,8 +129,10 @@ export function gainsOf(model: SyntheticModel, tied: boolean): Gains {
 /** All tensors of a layer. */
 export function layerTensors(model: SyntheticModel, layer: number, make: TensorMaker, gains: Gains): TensorSpec[] {
   const mixer = TRAITS[model.architecture].mixer?.(model, layer) ?? 'attention';
-  const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors };
-  return [...mixers[mixer](model, layer, make, gains), ...denseTensors(model, layer, make, gains)];
+  const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors, 'delta-net': deltaNetTensors };
+  const feedForward = TRAITS[model.architecture].feedForward?.(layer) ?? 'dense';
+  const feedForwards = { dense: denseTensors, experts: expertsTensors };
+  return [...mixers[mixer](model, layer, make, gains), ...feedForwards[feedForward](model, layer, make, gains)];
 }
 
 type MakeTensors = (model: SyntheticModel, layer: number, make: TensorMaker, gains: Gains) => TensorSpec[];
@@ -99,7 +157,7 @@ const attentionTensors: MakeTensors = (model, layer, make, gains) => {
     ...(traits.fusedQkv
       ? [make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query)]
       : [
-          make.matrix(name('attn_q'), hidden, qRows, query),
+          make.matrix(name('attn_q'), hidden, traits.gated ? 2 * qRows : qRows, query),
           make.matrix(name('attn_k'), hidden, kvRows, query),
           make.matrix(name('attn_v'), hidden, kvRows, better(model, layer)),
         ]),
@@ -122,12 +180,47 @@ const shortConvTensors: MakeTensors = ({ hidden }, layer, make, gains) => {
   ];
 };
 
+const deltaNetTensors: MakeTensors = (model, layer, make, gains) => {
+  const { hidden } = model;
+  const { keyHeads, valueHeads, size } = deltaSizes(model);
+  const channels = (2 * keyHeads + valueHeads) * size;
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  return [
+    make.norm(name('attn_norm'), hidden),
+    make.matrix(name('attn_qkv'), hidden, channels),
+    make.matrix(name('attn_gate'), hidden, valueHeads * size, { gain: 1.3 }),
+    make.matrix(name('ssm_beta'), hidden, valueHeads),
+    make.matrix(name('ssm_alpha'), hidden, valueHeads),
+    make.values(name('ssm_conv1d.weight'), [DELTA_TOKENS, channels], (random) => 0.8 * random.normal()),
+    make.values(name('ssm_dt.bias'), [valueHeads], (random) => -1.5 + 1.2 * random.normal()),
+    make.values(name('ssm_a'), [valueHeads], (random) => -Math.exp(3.3 * random.uniform() - 3)),
+    make.norm(name('ssm_norm'), size),
+    make.matrix(name('ssm_out'), valueHeads * size, hidden, { gain: 2 * gains.branch }),
+  ];
+};
+
+const expertsTensors: MakeTensors = (model, layer, make, gains) => {
+  const { hidden } = model;
+  const traits = TRAITS[model.architecture];
+  const size = expertSize(model);
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  const experts = { count: EXPERTS };
+  return [
+    make.norm(name(traits.ffnNorm ?? 'ffn_norm'), hidden),
+    make.matrix(name('ffn_gate_inp'), hidden, EXPERTS, { type: 'F32', gain: 2 }),
+    ...(traits.selectionBias ? [make.values(name('exp_probs_b.bias'), [EXPERTS], (random) => 0.15 * random.normal())] : []),
+    make.matrix(name('ffn_gate_exps'), hidden, size, experts),
+    make.matrix(name('ffn_up_exps'), hidden, size, experts),
+    make.matrix(name('ffn_down_exps'), size, hidden, { ...experts, ...branchGain(model, gains) }),
+  ];
+};
+
 const denseTensors: MakeTensors = (model, layer, make, gains) => {
   const { hidden, ffn } = model;
   const traits = TRAITS[model.architecture];
   const name = (rest: string) => `blk.${layer}.${rest}`;
   return [
-    make.norm(name('ffn_norm'), hidden),
+    make.norm(name(traits.ffnNorm ?? 'ffn_norm'), hidden),
     ...(traits.fusedGateUp
       ? [make.matrix(name('ffn_up'), hidden, 2 * ffn)]
       : [make.matrix(name('ffn_gate'), hidden, ffn), make.matrix(name('ffn_up'), hidden, ffn)]),

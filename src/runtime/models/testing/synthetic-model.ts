@@ -16,7 +16,7 @@ export interface SyntheticShape {
 }
 
 export interface SyntheticModel extends SyntheticShape {
-  architecture: 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2';
+  architecture: 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2' | 'qwen35' | 'qwen3moe' | 'lfm2moe';
   /**
    * Type of all matrices; one whose rows are no whole blocks of it gets the type that llama.cpp's quantiser falls back to
    * (Q4_K: Q5_0, Q5_K: Q5_1, Q6_K: Q8_0; F16 if rows are no multiple of 32 either). `Q4_K_M` mixes Q4_K and Q6_K.

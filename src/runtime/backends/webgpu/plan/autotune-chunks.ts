@@ -80,6 +80,7 @@ const shapeKey = ({ matrix, gated }: ChunkShape): string =>
 function shapesOf({ weights, matrices }: TuneParts): ChunkShape[] {
   const shapes = new Map<string, ChunkShape>();
   for (const plan of weights.blocks.flatMap((block) => block.matrices)) {
+    if (plan.picked) continue;
     const align = (n: number): number => Math.ceil(n / 32) * 32;
     const strides = { xStride: align(plan.cols), yStride: align(plan.gated ? plan.rows / 2 : plan.rows) };
     const shape = { matrix: matrices.get(plan)!, ...strides, ...(plan.gated && { gated: 'silu' as const }) };

@@ -87,7 +87,8 @@ interface TunedShape {
 /** Distinct shapes, each with the matrices of all layers that have it. */
 function shapesOf({ weights, matrices }: TuneParts): TunedShape[] {
   const shapes = new Map<string, TunedShape>();
-  for (const plan of [...weights.blocks.flatMap((block) => block.matrices), ...weights.output]) {
+  const whole = weights.blocks.flatMap((block) => block.matrices).filter(({ picked }) => !picked);
+  for (const plan of [...whole, ...weights.output]) {
     const matrix = matrices.get(plan)!;
     const { format, rows, cols } = matrix;
     const strides = { xStride: align(cols), yStride: align(plan.gated ? rows / 2 : rows) };

@@ -1,3 +1,5 @@
+import { ExpertsOnGpu } from '../../../blocks/experts/webgpu/experts-block.ts';
+import { DeltaNetOnGpu } from '../../../blocks/delta-net/webgpu/delta-net-block.ts';
 import { AttentionOnGpu } from '../../../blocks/attention/webgpu/attention-block.ts';
 import type { Block } from '../../../blocks/block.ts';
 import { DenseOnGpu } from '../../../blocks/dense/webgpu/dense-block.ts';
@@ -9,6 +11,10 @@ export function planBlock(block: Block, label: string): GpuBlock {
   switch (block.kind) {
     case 'attention':
       return new AttentionOnGpu(block, label);
+    case 'experts':
+      return new ExpertsOnGpu(block, label);
+    case 'delta-net':
+      return new DeltaNetOnGpu(block, label);
     case 'short-conv':
       return new ShortConvOnGpu(block, label);
     case 'dense':

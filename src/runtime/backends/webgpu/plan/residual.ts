@@ -10,6 +10,11 @@ export interface FusedInput {
   pending?: { t: GPUBuffer; gain: GPUBuffer; xOut: GPUBuffer };
 }
 
+/** The residual for a second reader in the same block: what was pending is added by then. */
+export function afterRead({ x, gain, pending }: FusedInput): FusedInput {
+  return { x: pending ? pending.xOut : x, ...(gain && { gain }) };
+}
+
 /** Where a block's last matrix goes: onto the residual, or to `t`, whose norm comes later. */
 export interface BranchEnd {
   y: GPUBuffer;

@@ -19,6 +19,8 @@ export class StepCosts {
   }[];
   readonly #layerBytes: number;
   readonly #layerWeights: number;
+  /** Matrices of which a row needs a share: experts. */
+  readonly #picked: readonly { share: number; bytes: number; weights: number }[];
   readonly #outputBytes: number;
   readonly #outputWeights: number;
   readonly #embeddingRowBytes: number;
@@ -38,8 +40,14 @@ export class StepCosts {
     this.#rowFlop = needsOf(config).reduce((sum, { flop = 0 }) => sum + flop, 0);
     const [embedding] = weights.embedding;
     this.#attention = needsOf(config).flatMap(({ attends, kv }) => (attends && kv ? [{ ...attends, kv }] : []));
-    this.#layerBytes = bytes(layers);
-    this.#layerWeights = values(layers);
+    const whole = layers.filter(({ picked }) => !picked);
+    this.#layerBytes = bytes(whole);
+    this.#layerWeights = values(whole);
+    this.#picked = layers.flatMap((plan) =>
+      plan.picked
+        ? [{ share: plan.picked.used / plan.picked.count, bytes: bytes([plan]), weights: values([plan]) }]
+        : [],
+    );
     this.#outputBytes = bytes(weights.output);
     this.#outputWeights = values(weights.output);
     this.#embeddingRowBytes = embedding ? matrixBytes(embedding.format, 1, embedding.cols) : 0;
@@ -62,13 +70,23 @@ export class StepCosts {
       for (const context of contexts) attentionFlop += 4 * Math.min(context, window) * heads * headDim;
       for (const length of lengths) kvBytes += Math.min(length, window + rows - 1) * kv.heads * kv.headDim * 4;
     }
+    let [pickedBytes, pickedWeights] = [0, 0];
+    for (const { share, bytes, weights } of this.#picked) {
+      // Rows choose independently: what is left of the experts that none of them needs.
+      pickedBytes += Math.round(bytes * (1 - (1 - share) ** rows));
+      pickedWeights += weights * share;
+    }
     return {
       bytes: {
-        weights: this.#layerBytes + (samples > 0 ? this.#outputBytes : 0) + rows * this.#embeddingRowBytes,
+        weights:
+          pickedBytes + this.#layerBytes + (samples > 0 ? this.#outputBytes : 0) + rows * this.#embeddingRowBytes,
         kv: kvBytes,
         activations: 4 * (rows * this.#rowWords + samples * this.#logitsWords),
       },
-      flop: 2 * (rows * this.#layerWeights + samples * this.#outputWeights) + rows * this.#rowFlop + attentionFlop,
+      flop:
+        2 * (rows * (this.#layerWeights + pickedWeights) + samples * this.#outputWeights) +
+        rows * this.#rowFlop +
+        attentionFlop,
     };
   }
 }

@@ -23,6 +23,8 @@ export interface MatrixPlan {
   offset: number;
   /** Rows are gate rows and as many up rows, which an activation joins. */
   gated?: boolean;
+  /** It holds `count` matrices, of which each token row needs `used`. */
+  picked?: { used: number; count: number };
 }
 
 export function planBytes({ format, rows, cols }: MatrixPlan): number {
@@ -33,25 +35,35 @@ export function planBytes({ format, rows, cols }: MatrixPlan): number {
 const rowsOf = ({ shape }: GgufTensorInfo): number => shape.slice(1).reduce((product, size) => product * size, 1);
 const colsOf = (tensor: GgufTensorInfo): number => tensor.shape[0]!;
 
+/** Rows of a tensor, in the order of a matrix. */
+export interface RowPiece {
+  tensor: GgufTensorInfo;
+  ranges: readonly { fromRow: number; rows: number }[];
+}
+
+const pieceOf = (piece: GgufTensorInfo | RowPiece): RowPiece =>
+  'ranges' in piece ? piece : { tensor: piece, ranges: [{ fromRow: 0, rows: rowsOf(piece) }] };
+
 /** One matrix of all rows; where formats differ, of f16 (mixed gate and up do not occur in files of llama.cpp). */
 export function stackRows(
   label: string,
-  tensors: readonly GgufTensorInfo[],
+  parts: readonly (GgufTensorInfo | RowPiece)[],
   { offset = 0, gated = false }: { offset?: number; gated?: boolean } = {},
 ): MatrixPlan {
-  const formats = new Set(tensors.map(({ type }) => DEVICE_FORMATS[type]));
+  const pieces = parts.map(pieceOf);
+  const [format, ...others] = new Set(pieces.map(({ tensor }) => DEVICE_FORMATS[tensor.type]));
+  const sources: MatrixSource[] = [];
   let toRow = 0;
-  const sources = tensors.map((tensor): MatrixSource => {
-    const source = { tensor, fromRow: 0, rows: rowsOf(tensor), toRow };
-    toRow += source.rows;
-    return source;
-  });
-  const [format] = formats;
+  for (const { tensor, ranges } of pieces)
+    for (const { fromRow, rows } of ranges) {
+      sources.push({ tensor, fromRow, rows, toRow });
+      toRow += rows;
+    }
   return {
     label,
-    format: formats.size === 1 ? format! : 'f16',
+    format: others.length === 0 ? format! : 'f16',
     rows: toRow,
-    cols: colsOf(tensors[0]!),
+    cols: colsOf(pieces[0]!.tensor),
     sources,
     offset,
     ...(gated && { gated }),
@@ -59,9 +71,9 @@ export function stackRows(
 }
 
 /** Neighbours of the same format as one matrix (Q4_K_M has some v in Q6_K). */
-export function runsOfFormat(label: string, tensors: readonly GgufTensorInfo[]): MatrixPlan[] {
+export function runsOfFormat(label: string, parts: readonly (GgufTensorInfo | RowPiece)[]): MatrixPlan[] {
   const plans: MatrixPlan[] = [];
-  let run: GgufTensorInfo[] = [];
+  let run: RowPiece[] = [];
   let offset = 0;
   const flush = () => {
     if (run.length === 0) return;
@@ -70,9 +82,9 @@ export function runsOfFormat(label: string, tensors: readonly GgufTensorInfo[]):
     plans.push(plan);
     run = [];
   };
-  for (const tensor of tensors) {
-    if (run.length > 0 && DEVICE_FORMATS[run[0]!.type] !== DEVICE_FORMATS[tensor.type]) flush();
-    run.push(tensor);
+  for (const piece of parts.map(pieceOf)) {
+    if (run.length > 0 && DEVICE_FORMATS[run[0]!.tensor.type] !== DEVICE_FORMATS[piece.tensor.type]) flush();
+    run.push(piece);
   }
   flush();
   return plans;

@@ -7,7 +7,7 @@ export function attentionReference(
   { config, weights }: Block<ReferenceWeight, 'attention'>,
   { config: { normEps }, multiply, rope }: ReferenceContext,
 ): ReferenceBlock {
-  const { heads, kvHeads, headDim, scale, window } = config;
+  const { heads, kvHeads, headDim, scale, window, gated } = config;
   const frequencies = rope(config.rope);
   const keys: Float32Array[] = [];
   const values: Float32Array[] = [];
@@ -15,14 +15,17 @@ export function attentionReference(
     const vector = multiply(matrix, input);
     return bias === undefined ? vector : vector.map((value, index) => value + bias.values[index]!);
   };
-  const projectAll = (input: Float32Array): { q: Float32Array; k: Float32Array; v: Float32Array } => {
+  const projectAll = (
+    input: Float32Array,
+  ): { q: Float32Array; k: Float32Array; v: Float32Array; gates?: Float32Array } => {
     const [qSize, kvSize] = [heads * headDim, kvHeads * headDim];
     if (weights.qkv !== undefined) {
       const all = multiply(weights.qkv, input);
       return { q: all.slice(0, qSize), k: all.slice(qSize, qSize + kvSize), v: all.slice(qSize + kvSize) };
     }
+    const q = project(weights.q!, weights.qBias, input);
     return {
-      q: project(weights.q!, weights.qBias, input),
+      ...(gated ? splitGates(q, headDim) : { q }),
       k: project(weights.k!, weights.kBias, input),
       v: project(weights.v!, weights.vBias, input),
     };
@@ -30,7 +33,7 @@ export function attentionReference(
   return {
     next(input) {
       const position = keys.length;
-      const { q, k, v } = projectAll(input);
+      const { q, k, v, gates } = projectAll(input);
       for (const [vector, norm] of [
         [q, weights.qNorm],
         [k, weights.kNorm],
@@ -44,14 +47,19 @@ export function attentionReference(
       keys.push(k);
       values.push(v);
       const from = window === undefined ? 0 : Math.max(0, position + 1 - window);
-      return multiply(
-        weights.output,
-        attend(q, keys.slice(from), values.slice(from), { heads, kvHeads, headDim, scale }),
-      );
+      const mixed = attend(q, keys.slice(from), values.slice(from), { heads, kvHeads, headDim, scale });
+      const open = gates?.map((gate) => 1 / (1 + Math.exp(-gate)));
+      return multiply(weights.output, open ? mixed.map((value, index) => value * open[index]!) : mixed);
     },
     truncate(length) {
       keys.length = Math.min(keys.length, length);
       values.length = Math.min(values.length, length);
     },
   };
+}
+
+/** Rows of each head's query are followed by those of its gate. */
+function splitGates(both: Float32Array, headDim: number): { q: Float32Array; gates: Float32Array } {
+  const pick = (isGate: number) => both.filter((_, index) => Math.floor(index / headDim) % 2 === isGate);
+  return { q: pick(0), gates: pick(1) };
 }

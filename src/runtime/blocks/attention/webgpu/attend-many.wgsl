@@ -5,6 +5,9 @@
 //
 // workgroup: WG threads, for one head and a tile of up to QUERIES rows; keys in blocks of 32
 // dispatch:  (HEADS, tiles)
+//#if GATED
+@group(0) @binding(0) var<storage, read> qkv: array<f32>;
+//#endif
 @group(0) @binding(1) var<storage, read> k_cache: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> v_cache: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> step: array<u32>;
@@ -130,7 +133,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
   //#unroll i VALUE_ROWS
   if (has_$i & (row_$i < count)) {
-    out[(first + row_$i) * (OUT_STRIDE / 4u) + head * DIM_LANES + dim_lane] = sum_$i / mass[row_$i];
+    out[(first + row_$i) * (OUT_STRIDE / 4u) + head * DIM_LANES + dim_lane] = sum_$i / mass[row_$i] * gate(first + row_$i, head, dim_lane);
   }
   //#endunroll
 }

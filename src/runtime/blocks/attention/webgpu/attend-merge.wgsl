@@ -7,6 +7,9 @@
 @group(0) @binding(0) var<storage, read> parts: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> out: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> step: array<u32>;
+//#if GATED
+@group(0) @binding(3) var<storage, read> qkv: array<f32>;
+//#endif
 
 const DIM_LANES: u32 = D / 4;
 
@@ -26,5 +29,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     sum += factor * parts[at + tid];
     mass += factor * own.y;
   }
-  out[group.y * (OUT_STRIDE / 4u) + group.x * DIM_LANES + tid] = sum / mass;
+  out[group.y * (OUT_STRIDE / 4u) + group.x * DIM_LANES + tid] = sum / mass * gate(group.y, group.x, tid);
 }

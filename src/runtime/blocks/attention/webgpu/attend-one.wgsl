@@ -198,7 +198,7 @@ fn main(
     out[to + tid] = total;
     if (tid == 0u) { out[to + DIM_LANES] = vec4<f32>(largest[$g], mass, 0.0, 0.0); }
     //#else
-    out[row * (OUT_STRIDE / 4u) + (first_head + $gu) * DIM_LANES + tid] = total / mass;
+    out[row * (OUT_STRIDE / 4u) + (first_head + $gu) * DIM_LANES + tid] = total / mass * gate(row, first_head + $gu, tid);
     //#endif
   }
   workgroupBarrier();

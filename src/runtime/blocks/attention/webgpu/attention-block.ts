@@ -9,9 +9,15 @@ import {
   onceEach,
 } from '../../../backends/webgpu/plan/matrices.ts';
 import type { BlockRoom, PlanParts } from '../../../backends/webgpu/plan/plan-parts.ts';
-import { runsOfFormat, stackRows, type MatrixPlan } from '../../../backends/webgpu/weights/matrix-plan.ts';
+import {
+  runsOfFormat,
+  stackRows,
+  type MatrixPlan,
+  type RowPiece,
+} from '../../../backends/webgpu/weights/matrix-plan.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import type { Block } from '../../block.ts';
+import type { AttentionConfig } from '../attention.ts';
 import {
   attendManyKernel,
   attendMergeKernel,
@@ -38,7 +44,9 @@ export class AttentionOnGpu implements GpuBlock {
     const { qkv, q, k, v, output } = block.weights;
     this.#block = block;
     this.#label = label;
-    this.#qkv = qkv ? [stackRows(`${label} qkv`, [qkv])] : runsOfFormat(`${label} qkv`, [q!, k!, v!]);
+    this.#qkv = qkv
+      ? [stackRows(`${label} qkv`, [qkv])]
+      : runsOfFormat(`${label} qkv`, block.config.gated ? ungated(q!, k!, v!, block.config) : [q!, k!, v!]);
     this.#output = stackRows(`${label} attention output`, [output]);
     this.matrices = [...this.#qkv, this.#output];
   }
@@ -105,6 +113,7 @@ export class AttentionOnGpu implements GpuBlock {
       scale: own.scale,
       rope: { pairs: rope.dims / 2, interleaved: rope.style === 'interleaved' },
       ...(own.qkNorm && { qkNorm: { epsilon: config.normEps } }),
+      ...(own.gated && { gateAt: (own.heads + 2 * own.kvHeads) * own.headDim }),
       ...(window !== undefined && { window }),
       queries: sizes.tileRows,
       rowsAt: layout.rowsAt,
@@ -127,7 +136,7 @@ export class AttentionOnGpu implements GpuBlock {
     const split = partsKernel &&
       mergeKernel && {
         parts: bindAttendOne(device, partsKernel, spec, { ...bound, out: partial }),
-        merge: bindAttendMerge(device, mergeKernel, spec, { parts: partial, out: mixed, step }),
+        merge: bindAttendMerge(device, mergeKernel, spec, { parts: partial, out: mixed, step, qkv: bound.qkv }),
       };
     return (run, shape) => {
       if (shape.singles > 0) {
@@ -141,4 +150,18 @@ export class AttentionOnGpu implements GpuBlock {
       run(many, many.x, shape.tiles);
     };
   }
+}
+
+/** Rows of query, key, value and gate, one kind after the other; in the file each head's query rows are followed by its gate's. */
+function ungated(
+  q: GgufTensorInfo,
+  k: GgufTensorInfo,
+  v: GgufTensorInfo,
+  { heads, headDim }: AttentionConfig,
+): (GgufTensorInfo | RowPiece)[] {
+  const ranges = (offset: number): RowPiece => ({
+    tensor: q,
+    ranges: Array.from({ length: heads }, (_, head) => ({ fromRow: (2 * head + offset) * headDim, rows: headDim })),
+  });
+  return [ranges(0), k, v, ranges(1)];
 }

@@ -152,7 +152,7 @@ async function check(gpu: GpuContext, shape: Shape): Promise<void> {
     const merge = await compiler.compile(attention.attendMergeKernel(spec));
     runDispatches(device, [
       { ...attention.bindAttendOne(device, kernel, spec, { ...one, out: parts }), x: splits },
-      attention.bindAttendMerge(device, merge, spec, { parts, out: buffers.out, step }),
+      attention.bindAttendMerge(device, merge, spec, { parts, out: buffers.out, step, qkv: buffers.qkv }),
     ]);
   }
   const decoded = (await readFloats(device, buffers.out)).subarray(0, rowWords);

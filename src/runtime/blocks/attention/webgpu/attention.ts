@@ -9,6 +9,7 @@ import { composeShader, type TemplateValues } from '../../../backends/webgpu/ker
 import manyCode from './attend-many.wgsl?raw';
 import mergeCode from './attend-merge.wgsl?raw';
 import oneCode from './attend-one.wgsl?raw';
+import gateCode from './gate.wgsl?raw';
 import headCode from './head.wgsl?raw';
 import rotateCode from './rotate.wgsl?raw';
 
@@ -28,6 +29,8 @@ export interface AttentionSpec {
   rope: { pairs: number; interleaved: boolean };
   /** RMSNorm of query and key heads with this epsilon. */
   qkNorm?: { epsilon: number };
+  /** Word of a row of qkv where the gates of its heads begin: results are multiplied with their sigmoid. */
+  gateAt?: number;
   /** A token attends to itself and the `window - 1` before. */
   window?: number;
   /** Rows of a tile of a chunk. @default what suits the width of a head */
@@ -62,6 +65,8 @@ function specValues(spec: AttentionSpec): TemplateValues {
     QK_NORM: spec.qkNorm !== undefined,
     EPSILON: spec.qkNorm?.epsilon ?? 0,
     WINDOW: spec.window ?? 0,
+    GATED: spec.gateAt !== undefined,
+    GATE_AT: spec.gateAt ?? 0,
     ROWS_AT: spec.rowsAt,
     TILES_AT: spec.tilesAt,
     TABLES_AT: spec.tablesAt,
@@ -115,6 +120,7 @@ export function attendOneKernel(spec: AttentionSpec, split: boolean, abilities: 
         SPLIT: split,
       },
       headCode,
+      gateCode,
       oneCode,
     ),
     bindings: {
@@ -143,8 +149,19 @@ export function bindAttendOne(
 export function attendMergeKernel(spec: AttentionSpec): KernelSource {
   return {
     label: 'attend-merge',
-    code: composeShader({ HEADS: spec.heads, D: spec.headDim, OUT_STRIDE: spec.outStride }, mergeCode),
-    bindings: { 0: 'read', 1: 'write', 2: 'read' },
+    code: composeShader(
+      {
+        HEADS: spec.heads,
+        D: spec.headDim,
+        OUT_STRIDE: spec.outStride,
+        QKV_STRIDE: spec.qkvStride,
+        GATED: spec.gateAt !== undefined,
+        GATE_AT: spec.gateAt ?? 0,
+      },
+      gateCode,
+      mergeCode,
+    ),
+    bindings: { 0: 'read', 1: 'write', 2: 'read', ...(spec.gateAt !== undefined && { 3: 'read' as const }) },
   };
 }
 
@@ -152,9 +169,11 @@ export function bindAttendMerge(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
-  buffers: { parts: GPUBuffer; out: GPUBuffer; step: GPUBuffer },
+  buffers: { parts: GPUBuffer; out: GPUBuffer; step: GPUBuffer; qkv: GPUBuffer },
 ): Dispatch {
-  return bindKernel(device, kernel, { 0: buffers.parts, 1: buffers.out, 2: buffers.step }, [spec.heads, 1]);
+  const { parts, out, step, qkv } = buffers;
+  const bound = { 0: parts, 1: out, 2: step, ...(spec.gateAt !== undefined && { 3: qkv }) };
+  return bindKernel(device, kernel, bound, [spec.heads, 1]);
 }
 
 /** f32 words that a row's splits take. */
@@ -212,12 +231,19 @@ export function attendManyKernel(spec: AttentionSpec, abilities: Pick<GpuAbiliti
     },
     '@group(0) @binding(4) var<storage, read> rope: array<vec2<f32>>;',
     headCode,
+    gateCode,
     manyCode,
   );
   return {
     label: 'attend-many',
     code,
-    bindings: { 1: 'read', 2: 'read', 3: 'read', 5: 'write' },
+    bindings: {
+      ...(spec.gateAt !== undefined && { 0: 'read' as const }),
+      1: 'read',
+      2: 'read',
+      3: 'read',
+      5: 'write',
+    },
   };
 }
 
@@ -228,8 +254,8 @@ export function bindAttendMany(
   spec: AttentionSpec,
   buffers: AttentionBuffers,
 ): Dispatch {
-  const { 0: _qkv, 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
-  return bindKernel(device, kernel, bindings, [spec.heads, 1]);
+  const { 0: qkv, 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
+  return bindKernel(device, kernel, { ...bindings, ...(spec.gateAt !== undefined && { 0: qkv! }) }, [spec.heads, 1]);
 }
 
 function attentionBindings(buffers: AttentionBuffers): Record<number, GPUBuffer> {
