@@ -4,7 +4,6 @@ import type { GgufHeader, GgufTensorInfo, GgufValue } from '../gguf/header.ts';
 import { readGgufHeader } from '../gguf/read-header.ts';
 import { makeSyntheticGguf, SHAPES, type SyntheticModel } from '../testing/synthetic-model.ts';
 import { describeModel } from './describe-model.ts';
-import { ARCHITECTURES } from './index.ts';
 import type { ModelDescription } from './model-config.ts';
 
 const headerOf = (model: Partial<SyntheticModel>) =>
@@ -49,12 +48,33 @@ function refusal(header: GgufHeader): TokenglassError {
 }
 
 describe('describeModel', () => {
-  it('describeModel: Llama rotates pairs side by side, the others halves', async () => {
-    for (const architecture of ARCHITECTURES.keys()) {
-      const model = describeModel(await headerOf({ architecture: architecture as SyntheticModel['architecture'] }));
-      const { style } = attentionOf(model, 0).config.rope;
-      expect(style, architecture).to.equal(architecture === 'llama' ? 'interleaved' : 'halves');
+  it('describeModel: Llama rotates pairs side by side, Qwen halves', async () => {
+    for (const [architecture, style] of [
+      ['llama', 'interleaved'],
+      ['qwen2', 'halves'],
+    ] as const) {
+      const { config } = attentionOf(describeModel(await headerOf({ architecture })), 0);
+      expect(config.rope.style, architecture).to.equal(style);
     }
+  });
+
+  it('describeModel: LFM2 and Qwen3.5 have other mixers than attention in most layers', async () => {
+    const mixersOf = async (architecture: SyntheticModel['architecture']) =>
+      describeModel(await headerOf({ architecture, layers: 6 })).layers.map(({ blocks }) => blocks[0]!.kind);
+    const [conv, delta] = ['short-conv', 'delta-net'];
+    expect(await mixersOf('lfm2')).to.deep.equal([conv, conv, 'attention', conv, conv, 'attention']);
+    expect(await mixersOf('qwen35')).to.deep.equal([delta, delta, delta, 'attention', delta, delta]);
+  });
+
+  it('describeModel: experts are refused where they are missing, or too few to choose from', async () => {
+    const header = await headerOf({ architecture: 'qwen3moe' });
+    const missing = refusal(withTensors(header, (tensor) => (tensor.name === 'blk.1.ffn_up_exps.weight' ? undefined : tensor)));
+    expect(missing.code).to.equal('model-invalid');
+    expect(missing.message).to.include('blk.1.ffn_up_exps.weight');
+    const few = refusal(withMetadata(header, { 'qwen3moe.expert_used_count': 9 }));
+    expect(few.message).to.match(/9 experts.*from 8/);
+    const other = refusal(withMetadata(header, { 'qwen3moe.expert_count': 16 }));
+    expect(other.message).to.include('ffn_gate_inp').and.to.include('[64, 16]');
   });
 
   it('describeModel: reads sizes, and finds each tensor of a block by its role', async () => {
