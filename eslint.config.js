@@ -7,7 +7,19 @@ const bareError = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'dist-demo/', 'node_modules/', 'models/', '.cache/', '**/*.mjs', '**/*.js', '**/*.cjs'] },
+  {
+    ignores: [
+      'tools/types/consumer/',
+      'dist/',
+      'dist-demo/',
+      'node_modules/',
+      'models/',
+      '.cache/',
+      '**/*.mjs',
+      '**/*.js',
+      '**/*.cjs',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { exportedDeclarations, finishDeclarations } from './declarations.mjs';
 import { listFiles } from './files.mjs';
+import { writeElementTypes } from './framework-types.mjs';
 
 rmSync('dist', { recursive: true, force: true });
 const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
@@ -31,6 +32,7 @@ for (const path of listFiles('dist').filter((name) => name.endsWith('.js'))) {
     );
   if (built !== source) writeFileSync(path, built);
 }
+writeElementTypes('dist');
 finishDeclarations('dist', exportedDeclarations());
 // What a report is checked against, for other tools: `tokenglass/report.schema.json`.
 copyFileSync('docs/report.schema.json', 'dist/report.schema.json');

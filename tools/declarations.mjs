@@ -34,13 +34,13 @@ function reachable(entries) {
  * Finishes the declarations that tsc wrote: names files as Node does (`.js`), tells entries which libraries they need, and drops
  * those that no entry leads to.
  *
- * @param dist - folder of the build, relative to the working directory
- * @param entries - declarations that package.json exports, in that folder
+ * @param dist - folder of the build
+ * @param entries - declarations that package.json exports, as paths in that folder
  */
 export function finishDeclarations(dist, entries) {
-  const kept = reachable(entries.map((path) => path.replaceAll('\\', '/')));
-  for (const path of listFiles(dist).filter((name) => name.endsWith('.d.ts')))
-    if (!kept.has(path.replaceAll('\\', '/'))) rmSync(path);
+  const exported = new Set(entries.map((path) => join(dist, path).replaceAll('\\', '/')));
+  const kept = reachable(exported);
+  for (const path of listFiles(dist).filter((name) => name.endsWith('.d.ts'))) if (!kept.has(path)) rmSync(path);
   writeFileSync(join(dist, 'gpu-names.d.ts'), gpuNames);
   for (const path of kept) {
     const source = readFileSync(path, 'utf8');
@@ -49,15 +49,15 @@ export function finishDeclarations(dist, entries) {
     });
     const names = relative(dirname(path), join(dist, 'gpu-names.d.ts')).replaceAll('\\', '/');
     const needs = `/// <reference lib="esnext.disposable" />\n/// <reference path="${names}" />\n`;
-    writeFileSync(path, entries.includes(path) ? needs + named : named);
+    writeFileSync(path, exported.has(path) ? needs + named : named);
   }
 }
 
-/** Declarations that package.json exports: named as types, or beside a module. */
+/** Declarations that package.json exports, named as types or beside a module: as paths in `dist`. */
 export function exportedDeclarations() {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8'));
   const paths = Object.values(exports).map((target) =>
     typeof target === 'string' ? target.replace(/\.js$/, '.d.ts') : target.types,
   );
-  return paths.filter((path) => path?.endsWith('.d.ts')).map((path) => posix.normalize(path));
+  return paths.filter((path) => path?.endsWith('.d.ts')).map((path) => posix.relative('dist', path));
 }

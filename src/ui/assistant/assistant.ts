@@ -28,7 +28,13 @@ const createByDefault = async (options: CreateEngineOptions): Promise<Engine> =>
  * @summary Chat with a model that it loads itself
  * @slot empty - Shown above the suggestions while nothing has been asked
  * @event tg-ready - The model is loaded (`element.engine`)
- * @event tg-request-start, tg-first-token, tg-tokens, tg-request-end, tg-error - As of `<tg-chat>`
+ * @event tg-waiting - Something was asked, and the model is not loaded yet
+ * @event tg-request-start - A request was sent to the engine
+ * @event tg-prefill - The engine begins to read the prompt
+ * @event tg-first-token - The first text reached the page
+ * @event tg-tokens - Text and tokens reached the page
+ * @event tg-request-end - The answer is complete, or was stopped
+ * @event tg-error - The request failed
  * @cssproperty --tg-chat-block-size - Height (default 36rem)
  *
  * @example
@@ -56,11 +62,11 @@ export class TgAssistant extends LitElement {
   declare model: string;
   /** The attribute is `engine`. @default 'auto' */
   declare backend: EngineName;
-  /** @default '' */
+  /** Put before the conversation; empty for none. @default '' */
   declare systemPrompt: string;
   /** At most this many tokens an answer. @default what is left of the context */
   declare maxTokens: number | undefined;
-  /** @default 'Ask a question' */
+  /** Shown in the field while it is empty. @default 'Ask a question' */
   declare placeholder: string;
   /** Questions to begin with. @default [] */
   declare suggestions: readonly string[];
@@ -94,8 +100,14 @@ export class TgAssistant extends LitElement {
   }
 
   /** Undefined until the model is loaded. */
+  // eslint-disable-next-line @typescript-eslint/related-getter-setter-pairs -- the attribute has the name of what it leads to
   get engine(): Engine | undefined {
     return this.loading.engine;
+  }
+
+  /** As the attribute of that name, which React and Vue set as a property where there is one. */
+  set engine(name: EngineName) {
+    this.backend = name;
   }
 
   /** The chat inside, for `ask`, `stop` and `clear`. Undefined before the first rendering. */

@@ -66,13 +66,13 @@ export class TgChat extends LitElement {
   declare engine: Engine | undefined;
   /** Put before the conversation; empty for none. @default '' */
   declare systemPrompt: string;
-  /** @default 'Ask a question' */
+  /** Shown in the field while it is empty. @default 'Ask a question' */
   declare placeholder: string;
   /** At most this many tokens an answer. @default what is left of the context */
   declare maxTokens: number | undefined;
   /** How many earlier turns the model is given. @default Infinity (all) */
   declare historyTurns: number;
-  /** @default the engine's (greedy) */
+  /** How answers are sampled. @default the engine's (greedy) */
   declare sampling: SamplingParams | undefined;
   /** Questions to begin with. @default [] */
   declare suggestions: readonly string[];

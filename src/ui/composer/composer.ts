@@ -33,7 +33,7 @@ export class TgComposer extends LitElement {
 
   /** What is written and not yet sent. @default '' */
   declare value: string;
-  /** @default 'Ask a question' */
+  /** Shown in the field while it is empty. @default 'Ask a question' */
   declare placeholder: string;
   /** Name of the field for assistive technology. @default 'Message' */
   declare label: string;

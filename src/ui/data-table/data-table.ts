@@ -22,10 +22,11 @@ export class TgDataTable extends LitElement {
     open: { type: Boolean, reflect: true },
   };
 
+  /** What the chart draws, as rows; absent while there is nothing. */
   declare table: DataTable | undefined;
   /** Names the table to those who do not see the chart. @default 'Figures of the chart' */
   declare label: string;
-  /** @default false */
+  /** The table is shown. @default false */
   declare open: boolean;
 
   constructor() {

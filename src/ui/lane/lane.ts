@@ -74,6 +74,7 @@ export class TgLane extends LitElement {
     this.#frame.cancel();
   }
 
+  /** True while an answer is made. */
   get busy(): boolean {
     return this.#generation.busy;
   }

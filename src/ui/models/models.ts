@@ -59,7 +59,7 @@ export class TgModels extends LitElement {
   declare current: string;
   /** Models to choose from. @default those of this package */
   declare catalog: readonly CatalogEntry[];
-  /** @default the store that `createEngine` keeps models in */
+  /** Where models are kept. @default the store that `createEngine` keeps models in */
   declare store: ModelStore | undefined;
   declare private kept: Kept | undefined;
   declare private fault: string | undefined;

@@ -49,7 +49,7 @@ export class TgStats extends LitElement {
     itlFeel: { attribute: false },
   };
 
-  /** @default {} */
+  /** Figures to show; one that is absent is a dash. @default {} */
   declare stats: Stats;
   /** Thresholds of the first token. @default TTFT_FEEL */
   declare ttftFeel: readonly FeelThreshold[];
