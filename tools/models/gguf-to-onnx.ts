@@ -108,7 +108,7 @@ function build(description: ModelDescription): Uint8Array {
   const own = layers[0]!.attention.config;
   const { headDim, heads, kvHeads } = own;
   const g = new Graph();
-  const { radians, magnitude } = ropeFrequencies(own.rope);
+  const { radians, magnitude } = ropeFrequencies(own.rope!);
   const table = (f: (angle: number) => number) =>
     Float32Array.from({ length: contextTokens * radians.length }, (_, at) => f(Math.floor(at / radians.length) * radians[at % radians.length]!) * magnitude);
   const tables = [g.constant('cos_cache', [contextTokens, headDim / 2], table(Math.cos)), g.constant('sin_cache', [contextTokens, headDim / 2], table(Math.sin))];
@@ -199,7 +199,7 @@ function configFiles(description: ModelDescription, metadata: GgufMetadata): Rec
       head_dim: attention.config.headDim,
       hidden_act: 'silu',
       rms_norm_eps: config.normEps,
-      rope_theta: attention.config.rope.base,
+      rope_theta: attention.config.rope?.base,
       max_position_embeddings: config.contextTokens,
       tie_word_embeddings: config.tiedOutput,
       ...ids,

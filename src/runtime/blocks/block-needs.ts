@@ -1,3 +1,4 @@
+import { layerEmbeddingNeeds } from './layer-embedding/layer-embedding.ts';
 import { expertsNeeds } from './experts/experts.ts';
 import { deltaNetNeeds } from './delta-net/delta-net.ts';
 import { attentionNeeds } from './attention/attention.ts';
@@ -10,6 +11,8 @@ export function blockNeeds(config: BlockConfig): BlockNeeds {
   switch (config.kind) {
     case 'attention':
       return attentionNeeds(config);
+    case 'layer-embedding':
+      return layerEmbeddingNeeds(config);
     case 'experts':
       return expertsNeeds(config);
     case 'delta-net':

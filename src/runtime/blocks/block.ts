@@ -3,6 +3,7 @@ import type { AttentionConfig, AttentionWeights } from './attention/attention.ts
 import type { DeltaNetConfig, DeltaNetWeights } from './delta-net/delta-net.ts';
 import type { DenseConfig, DenseWeights } from './dense/dense.ts';
 import type { ExpertsConfig, ExpertsWeights } from './experts/experts.ts';
+import type { LayerEmbeddingConfig, LayerEmbeddingWeights } from './layer-embedding/layer-embedding.ts';
 import type { ShortConvConfig, ShortConvWeights } from './short-conv/short-conv.ts';
 
 /** `gelu-tanh` is the approximation with tanh. */
@@ -16,15 +17,18 @@ export interface BranchConfig {
   postNorm: boolean;
   /** What is added is multiplied with it; 1 for most. */
   scale: number;
+  /** The residual is multiplied with a weight of the block after that. @default false */
+  outputScale?: boolean;
 }
 
 /** The plain branch: a norm before, and nothing else. */
 export const PLAIN_BRANCH: BranchConfig = { norm: true, postNorm: false, scale: 1 };
 
-/** Norms of a branch, `[hidden]` each. */
+/** Norms of a branch, `[hidden]` each, and the factor after it, `[1]`. */
 export interface BranchWeights<Weight> {
   norm?: Weight;
   postNorm?: Weight;
+  outputScale?: Weight;
 }
 
 /** Kinds of blocks, each with its folder: what it is told by the metadata, and its tensors. */
@@ -33,6 +37,7 @@ interface BlockKinds<Weight> {
   dense: { config: DenseConfig; weights: DenseWeights<Weight> };
   experts: { config: ExpertsConfig; weights: ExpertsWeights<Weight> };
   'delta-net': { config: DeltaNetConfig; weights: DeltaNetWeights<Weight> };
+  'layer-embedding': { config: LayerEmbeddingConfig; weights: LayerEmbeddingWeights<Weight> };
   'short-conv': { config: ShortConvConfig; weights: ShortConvWeights<Weight> };
 }
 
@@ -57,7 +62,7 @@ export interface BlockNeeds {
   /** Key-value heads and their width, where it keeps keys and values. */
   kv?: { heads: number; headDim: number };
   /** Query heads, and how far they look back. */
-  attends?: { heads: number; headDim: number; window?: number };
+  attends?: { heads: number; kvHeads: number; headDim: number; window?: number };
   /** Numbers of state of a sequence that is no KV. */
   state?: number;
   /** Operations on a token row besides those of matrices and attention. */

@@ -29,6 +29,7 @@ import { StepCosts } from './plan/step-costs.ts';
 import { browserTuningStore, type TuningStore } from './plan/tuning.ts';
 import { ReadbackRing } from './readback-ring.ts';
 import { selfCheck } from './self-check.ts';
+import { LayerRows } from './layer-rows.ts';
 import { Sequences } from './sequences.ts';
 import { States } from './states.ts';
 import { StepWriter, stepLayout } from './step-layout.ts';
@@ -292,7 +293,9 @@ async function assemble(
   const blocks = new KvBlocks(kvBlocks);
   const state = createStates(gpu, bound, writer, sizes, { statePages, slots });
   const copyBlock = (from: number, to: number): void => kvMemory.copy(from, to);
-  const runAhead = Math.min(Math.max(1, Math.floor(options.runAhead ?? MAX_RUN_AHEAD)), MAX_RUN_AHEAD);
+  // A step of a model with a table by token needs to know its tokens on this side.
+  const mostAhead = loaded.layerTable ? 1 : MAX_RUN_AHEAD;
+  const runAhead = Math.min(Math.max(1, Math.floor(options.runAhead ?? mostAhead)), mostAhead);
   const useTimer = (options.timestamps ?? true) && gpu.abilities.timestamps;
   return new WebGpuBackend({
     gpu,
@@ -322,6 +325,9 @@ async function assemble(
     sequences: new Sequences(blocks, writer, copyBlock, { contextTokens, slots }, state?.states),
     ...state,
     ...(buffers.history && { history: buffers.history }),
+    ...(loaded.layerTable && {
+      layerRows: new LayerRows(loaded.layerTable, buffers.layerTable!, sizes.layerStride, maxStepTokens),
+    }),
     blocks,
     kvMemory,
     // The number goes up when kernels lay out keys or values differently.
@@ -344,7 +350,9 @@ async function assemble(
 }
 
 const ropesOf = ({ layers }: ModelConfig): RopeConfig[] =>
-  layers.flatMap(({ blocks }) => blocks).flatMap((block) => ('rope' in block ? [block.rope] : []));
+  layers
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((block) => (block.kind === 'attention' && block.rope ? [block.rope] : []));
 /** What keeps the states of sequences; undefined in a model whose only state is KV. */
 function createStates(
   gpu: GpuContext,

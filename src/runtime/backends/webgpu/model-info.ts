@@ -38,6 +38,8 @@ function mostCommonType(header: GgufHeader): string {
 
 /** @throws TokenglassError `model-unsupported` for a shape that the kernels do not take */
 export function checkModel(config: ModelConfig): void {
+  if (config.layerEmbedding && config.hiddenSize % 32 !== 0)
+    throw unsupported(`it is ${config.hiddenSize} wide; with embeddings by layer multiples of 32 are run`);
   for (const block of config.layers.flatMap(({ blocks }) => blocks)) {
     if (block.kind === 'delta-net' && ![16, 32, 64, 128, 256].includes(block.headDim))
       throw unsupported(`the heads of its delta net are ${block.headDim} wide; 16, 32, 64, 128 and 256 are run`);
@@ -45,7 +47,7 @@ export function checkModel(config: ModelConfig): void {
       throw unsupported(`its experts are ${block.size} wide; multiples of 4 are run`);
   }
   for (const { kv } of needsOf(config)) {
-    if (kv && (kv.headDim % 8 !== 0 || kv.headDim > 256))
-      throw unsupported(`its heads are ${kv.headDim} wide; multiples of 8 up to 256 are run`);
+    if (kv && (kv.headDim % 8 !== 0 || kv.headDim > 512))
+      throw unsupported(`its heads are ${kv.headDim} wide; multiples of 8 up to 512 are run`);
   }
 }

@@ -19,6 +19,8 @@ export interface PackedStep {
   shape: StepShape;
   /** Index of each row's record, the first one of a row with several; undefined where nothing is sampled. */
   records: readonly (number | undefined)[];
+  /** Token of each row, where the host knows it. */
+  tokens: readonly number[];
   /** Tokens that each token row attends to. */
   contexts: readonly number[];
 }
@@ -30,6 +32,7 @@ export interface PackedStep {
 export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedStep {
   const { writer, sampler, tileRows } = parts;
   const contexts: number[] = [];
+  const tokens: number[] = [];
   const samples: SampleRow[] = [];
   const records: (number | undefined)[] = rows.map(() => undefined);
   // Sequences with one token each come first: their attention is that of a decode step, whatever else is in the step.
@@ -49,6 +52,7 @@ export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedS
       const token = position < start ? 'again' : input === 'previous' ? 'previous' : input[position - start]!;
       writer.setRow(at + i, { token, position, slot });
       contexts.push(position + 1);
+      tokens.push(typeof token === 'number' ? token : (sequence.lastToken ?? 0));
     }
     for (let i = 0; total > 1 && i < total; i += tileRows)
       writer.setTile(tiles++, at + i, Math.min(tileRows, total - i));
@@ -80,7 +84,7 @@ export function packRows(rows: readonly CheckedRow[], parts: PackParts): PackedS
     samples: samples.length,
     variant: sampler.variantOf(samples),
   };
-  return { shape, records, contexts };
+  return { shape, records, tokens, contexts };
 }
 
 /** Token rows: those run again, and the new ones. */

@@ -19,6 +19,8 @@ export interface Sequence {
   readonly states?: SequenceStates;
   /** A step of it has sampled a token, so `'previous'` means something. */
   hasSampled: boolean;
+  /** The token that was sampled last and has come back. */
+  lastToken?: number;
 }
 
 /** Copies a block's keys and values, all layers, to another block, after the steps already submitted. */
@@ -78,6 +80,12 @@ export class Sequences {
     this.#blocks.give(sequence.blocks);
     if (sequence.states) this.#states?.close(sequence.states);
     this.#freeSlots.push(sequence.slot);
+  }
+
+  /** A sampled token has come back; the sequence may be closed by then. */
+  noteSampled(id: SequenceId, token: number): void {
+    const sequence = this.#open.get(id);
+    if (sequence) sequence.lastToken = token;
   }
 
   /** @throws RangeError for one that is not open */

@@ -18,6 +18,7 @@ import { readSampleRecord } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
 import type { KvBlocks } from './kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
+import type { LayerRows } from './layer-rows.ts';
 import { packRows } from './pack-rows.ts';
 import type { ModelPlan } from './plan/model-plan.ts';
 import type { StepCosts } from './plan/step-costs.ts';
@@ -46,6 +47,8 @@ export interface WebGpuParts {
   stateMemory?: KvMemory;
   /** Ids of each slot's sequence by position, with such state. */
   history?: GPUBuffer;
+  /** Sends what tokens have for each layer, in a model with such a table. */
+  layerRows?: LayerRows;
   writer: StepWriter;
   stepBuffer: GPUBuffer;
   ring: ReadbackRing;
@@ -178,8 +181,9 @@ export class WebGpuBackend implements Backend {
     const checked = checkRows(rows, sequences, this.info);
     for (const { sequence, count } of checked) sequences.reserve(sequence, count);
     this.#planStates(checked);
-    const { shape, records, contexts } = packRows(checked, this.#parts);
+    const { shape, records, tokens, contexts } = packRows(checked, this.#parts);
     writer.write(gpu.device.queue, stepBuffer, shape);
+    this.#parts.layerRows?.write(gpu.device.queue, tokens);
     const encoder = gpu.device.createCommandEncoder({ label: 'step' });
     const pass = encoder.beginComputePass({ label: 'step', ...(timer && { timestampWrites: timer.writes }) });
     const dispatches = plan.record(pass, shape);
@@ -271,6 +275,7 @@ export class WebGpuBackend implements Backend {
       const read = (at: number): SampledToken => {
         const { fault, ...sampled } = readSampleRecord(result, at, step.logprobs[i]!);
         if (fault !== undefined) throw numericFault(fault, sequence);
+        this.#parts.sequences.noteSampled(sequence, sampled.token);
         return sampled;
       };
       if (row.sample !== 'each') return { sequence, ...read(record) };

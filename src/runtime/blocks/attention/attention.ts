@@ -12,15 +12,28 @@ export interface AttentionConfig {
   headDim: number;
   /** What query-key products are multiplied with before the softmax. */
   scale: number;
-  rope: RopeConfig;
+  /** Absent: heads are not rotated. */
+  rope?: RopeConfig;
   /** A token attends to itself and the `window - 1` tokens before; absent: to all before. */
   window?: number;
+  /** It has no keys and values of its own, but uses those of this layer. */
+  sharedLayer?: number;
+  /** RMSNorm, without a gain, of each value head. */
+  valueNorm: boolean;
   /** Query, key and value are one matrix. */
   fusedQkv: boolean;
   /** Biases of query, key and value. */
   bias: boolean;
-  /** RMSNorm of each query and key head, before the rotation. */
+  /** Bias of the output. */
+  outputBias: boolean;
+  /** RMSNorm of each query and key head. */
   qkNorm: boolean;
+  /** That norm comes after the rotation, not before. */
+  normAfterRotation: boolean;
+  /** Query-key products are capped softly: cap * tanh(product / cap). */
+  softcap?: number;
+  /** Each head has one more score, of nothing, in its softmax. */
+  sinks: boolean;
   /** What a head gives is multiplied with the sigmoid of a gate, whose rows follow those of its query in `q`. */
   gated: boolean;
 }
@@ -41,13 +54,22 @@ export interface AttentionWeights<Weight> extends BranchWeights<Weight> {
   qNorm?: Weight;
   /** `[headDim]` */
   kNorm?: Weight;
+  /** `[heads]` */
+  sinks?: Weight;
   /** `[heads * headDim, hidden]` */
   output: Weight;
+  /** `[hidden]` */
+  outputBias?: Weight;
 }
 
 export interface AttentionOptions {
-  rope: RopeConfig;
+  rope: RopeConfig | undefined;
   window?: number | undefined;
+  /** @default what the metadata says */
+  headDim?: number;
+  sharedLayer?: number;
+  /** @default false */
+  valueNorm?: boolean;
   /** @default 1 / sqrt(headDim) */
   scale?: number;
   /** @default 'split' */
@@ -55,7 +77,12 @@ export interface AttentionOptions {
   /** @default 'none' */
   bias?: 'none' | 'optional' | 'required';
   /** @default false */
-  qkNorm?: boolean;
+  outputBias?: boolean;
+  /** @default 'none' */
+  qkNorm?: 'none' | 'before-rotation' | 'after-rotation';
+  softcap?: number | undefined;
+  /** @default false */
+  sinks?: boolean;
   /** @default false */
   gated?: boolean;
   /** @default a norm before */
@@ -68,9 +95,11 @@ export function readAttention(
   layer: number,
   options: AttentionOptions,
 ): Block<GgufTensorInfo, 'attention'> {
-  const { branch = PLAIN_BRANCH, rope, window, qkv = 'split', qkNorm = false, gated = false } = options;
+  const { branch = PLAIN_BRANCH, rope, window, qkv = 'split', qkNorm = 'none', gated = false } = options;
+  const { outputBias = false, softcap, sinks = false } = options;
   const { hiddenSize } = reader;
-  const { heads, kvHeads, headDim } = reader.heads(layer);
+  const { sharedLayer, valueNorm = false } = options;
+  const { heads, kvHeads, headDim } = reader.heads(layer, options.headDim);
   const name = (rest: string) => `blk.${layer}.${rest}`;
   const bias = options.bias === 'required' || (options.bias === 'optional' && reader.has(name('attn_q.bias')));
   const [qRows, kvRows] = [heads * headDim, kvHeads * headDim];
@@ -81,11 +110,17 @@ export function readAttention(
     kvHeads,
     headDim,
     scale: options.scale ?? 1 / Math.sqrt(headDim),
-    rope,
+    ...(rope && { rope }),
     ...(window !== undefined && { window }),
+    ...(sharedLayer !== undefined && { sharedLayer }),
+    valueNorm,
     fusedQkv: qkv === 'fused',
     bias,
-    qkNorm,
+    outputBias,
+    qkNorm: qkNorm !== 'none',
+    normAfterRotation: qkNorm === 'after-rotation',
+    ...(softcap !== undefined && { softcap }),
+    sinks,
     gated,
   };
   const weights: AttentionWeights<GgufTensorInfo> = {
@@ -94,30 +129,34 @@ export function readAttention(
       ? { qkv: reader.matrix(name('attn_qkv.weight'), hiddenSize, qRows + 2 * kvRows) }
       : {
           q: reader.matrix(name('attn_q.weight'), hiddenSize, gated ? 2 * qRows : qRows),
-          k: reader.matrix(name('attn_k.weight'), hiddenSize, kvRows),
-          v: reader.matrix(name('attn_v.weight'), hiddenSize, kvRows),
+          ...(sharedLayer === undefined && {
+            k: reader.matrix(name('attn_k.weight'), hiddenSize, kvRows),
+            v: reader.matrix(name('attn_v.weight'), hiddenSize, kvRows),
+          }),
         }),
     ...(bias && {
       qBias: reader.vector(name('attn_q.bias'), qRows),
       kBias: reader.vector(name('attn_k.bias'), kvRows),
       vBias: reader.vector(name('attn_v.bias'), kvRows),
     }),
-    ...(qkNorm && {
+    ...(config.qkNorm && {
       qNorm: reader.vector(name('attn_q_norm.weight'), headDim),
-      kNorm: reader.vector(name('attn_k_norm.weight'), headDim),
+      ...(sharedLayer === undefined && { kNorm: reader.vector(name('attn_k_norm.weight'), headDim) }),
     }),
+    ...(sinks && { sinks: reader.vector(name('attn_sinks.weight'), heads) }),
     output: reader.matrix(name('attn_output.weight'), qRows, hiddenSize),
+    ...(outputBias && { outputBias: reader.vector(name('attn_output.bias'), hiddenSize) }),
     ...(branch.postNorm && { postNorm: reader.vector(name('post_attention_norm.weight'), hiddenSize) }),
   };
   return { kind: 'attention', config, weights };
 }
 
-export function attentionNeeds({ heads, kvHeads, headDim, window, gated }: AttentionConfig): BlockNeeds {
+export function attentionNeeds({ heads, kvHeads, headDim, window, gated, sharedLayer }: AttentionConfig): BlockNeeds {
   return {
     projected: ((gated ? 2 : 1) * heads + 2 * kvHeads) * headDim,
     mixed: heads * headDim,
     inner: 0,
-    kv: { heads: kvHeads, headDim },
-    attends: { heads, headDim, ...(window !== undefined && { window }) },
+    ...(sharedLayer === undefined && { kv: { heads: kvHeads, headDim } }),
+    attends: { heads, kvHeads, headDim, ...(window !== undefined && { window }) },
   };
 }

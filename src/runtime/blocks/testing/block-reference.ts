@@ -17,6 +17,10 @@ export interface ReferenceContext {
   /** A matrix times a vector. */
   multiply: (matrix: ReferenceWeight, vector: Float32Array) => Float32Array;
   rope: (config: RopeConfig) => RopeFrequencies;
+  /** Values that the current token has for all layers. */
+  layerInputs: () => Float32Array;
+  /** Keys and values by layer, for those that share them. */
+  kv: Map<number, { keys: Float32Array[]; values: Float32Array[] }>;
   activation: (name: Activation) => (x: number) => number;
 }
 

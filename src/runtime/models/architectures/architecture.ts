@@ -6,6 +6,12 @@ export interface ModelBody {
   layers: readonly Layer[];
   /** What token embeddings are multiplied with. @default 1 */
   embeddingScale?: number;
+  /** Values that each token has for each layer, from a table and from its embedding. @default none */
+  layerEmbedding?: number;
+  /** What logits are multiplied with. @default 1 */
+  logitScale?: number;
+  /** Soft cap of the logits. @default none */
+  logitCap?: number | undefined;
   /** Name of the last norm. @default 'output_norm.weight' */
   outputNorm?: string;
 }

@@ -54,7 +54,7 @@ describe('describeModel', () => {
       ['qwen2', 'halves'],
     ] as const) {
       const { config } = attentionOf(describeModel(await headerOf({ architecture })), 0);
-      expect(config.rope.style, architecture).to.equal(style);
+      expect(config.rope?.style, architecture).to.equal(style);
     }
   });
 
@@ -175,6 +175,6 @@ describe('describeModel', () => {
     });
     const { config } = attentionOf(describeModel(header), 0);
     expect(config.kvHeads).to.equal(4);
-    expect(config.rope.scaling).to.deep.equal({ type: 'linear', factor: 2 });
+    expect(config.rope?.scaling).to.deep.equal({ type: 'linear', factor: 2 });
   });
 });

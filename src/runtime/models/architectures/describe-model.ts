@@ -35,9 +35,10 @@ export function describeModel(header: GgufHeader): ModelDescription {
   const reader = new ModelReader(name, header);
   const vocabSize = reader.sizeOf('token_embd.weight', 1);
   const tokenEmbedding = reader.matrix('token_embd.weight', reader.hiddenSize, vocabSize);
-  const { layers, embeddingScale = 1, outputNorm = 'output_norm.weight' } = architecture.read(reader);
+  const body = architecture.read(reader);
+  const { layers, embeddingScale = 1, logitScale = 1, logitCap, outputNorm = 'output_norm.weight' } = body;
   const softcap = reader.findNumber('final_logit_softcapping') ?? 0;
-  if (softcap !== 0) throw unsupported(`it caps its logits softly (${softcap})`);
+  if (softcap !== 0 && logitCap === undefined) throw unsupported(`it caps its logits softly (${softcap})`);
   const config: ModelConfig = {
     architecture: name,
     layers: layers.map(({ blocks }) => ({ blocks: blocks.map((block) => block.config) })),
@@ -46,6 +47,11 @@ export function describeModel(header: GgufHeader): ModelDescription {
     contextTokens: reader.contextTokens,
     normEps: reader.normEps,
     embeddingScale,
+    ...(body.layerEmbedding !== undefined && {
+      layerEmbedding: { width: body.layerEmbedding, layers: reader.layerCount },
+    }),
+    logitScale,
+    ...(logitCap !== undefined && { logitCap }),
     tiedOutput: !reader.has('output.weight'),
   };
   const weights = { tokenEmbedding, ...readWeights(reader, config, layers, outputNorm) };
@@ -59,20 +65,32 @@ export function describeModel(header: GgufHeader): ModelDescription {
 
 function readWeights(
   reader: ModelReader,
-  { hiddenSize, vocabSize, tiedOutput }: ModelConfig,
+  config: ModelConfig,
   layers: readonly Layer[],
   outputNorm: string,
 ): Omit<ModelWeights, 'tokenEmbedding'> {
+  const { hiddenSize, vocabSize, tiedOutput } = config;
   return {
     outputNorm: reader.vector(outputNorm, hiddenSize),
     ...(tiedOutput ? {} : { output: reader.matrix('output.weight', hiddenSize, vocabSize) }),
+    ...readLayerTable(reader, config),
     ...readRopeFactors(reader, layers),
+  };
+}
+
+function readLayerTable(reader: ModelReader, { hiddenSize, vocabSize, layerEmbedding }: ModelConfig): Partial<ModelWeights> {
+  if (!layerEmbedding) return {};
+  const { width, layers } = layerEmbedding;
+  return {
+    layerTable: reader.matrix('per_layer_token_embd.weight', width * layers, vocabSize),
+    layerProjection: reader.matrix('per_layer_model_proj.weight', hiddenSize, width * layers),
+    layerNorm: reader.vector('per_layer_proj_norm.weight', width),
   };
 }
 
 /** Factors of rotary frequencies are of the model, whichever layers use them. */
 function readRopeFactors(reader: ModelReader, layers: readonly Layer[]): Partial<ModelWeights> {
-  const ropes = layers.flatMap(({ blocks }) => blocks).flatMap(({ config }) => ('rope' in config ? [config.rope] : []));
+  const ropes = layers.flatMap(({ blocks }) => blocks).flatMap(({ config }) => (config.kind === 'attention' && config.rope ? [config.rope] : []));
   const used = ropes.find(({ usesFactors }) => usesFactors);
   const pairs = (used?.dims ?? 0) / 2;
   const longrope = ropes.find(({ scaling }) => scaling.type === 'longrope');

@@ -28,7 +28,7 @@ export const gemma3: Architecture = {
         const reach = isGlobal ? { rope } : { rope: localRope, window };
         return {
           blocks: [
-            readAttention(reader, layer, { ...reach, scale, qkNorm: true, branch }),
+            readAttention(reader, layer, { ...reach, scale, qkNorm: 'before-rotation', branch }),
             readDense(reader, layer, { activation: 'gelu-tanh', branch }),
           ],
         };

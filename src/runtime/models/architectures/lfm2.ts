@@ -40,7 +40,7 @@ function readLfm2(reader: ModelReader, feedForward: (layer: number) => Block): M
     outputNorm: 'token_embd_norm.weight',
     layers: layersOf(reader.layerCount, (layer) => ({
       blocks: [
-        rope && isAttention(layer) ? readAttention(reader, layer, { rope, qkNorm: true }) : readShortConv(reader, layer),
+        rope && isAttention(layer) ? readAttention(reader, layer, { rope, qkNorm: 'before-rotation' }) : readShortConv(reader, layer),
         feedForward(layer),
       ],
     })),

@@ -44,6 +44,12 @@ export interface ModelConfig {
   normEps: number;
   /** What token embeddings are multiplied with; 1 for most. */
   embeddingScale: number;
+  /** Values that each token has for each layer: see blocks/layer-embedding. */
+  layerEmbedding?: { width: number; layers: number };
+  /** What logits are multiplied with; 1 for most. */
+  logitScale: number;
+  /** Logits are capped softly, after that: cap * tanh(logit / cap). */
+  logitCap?: number;
   /** The token embedding is the output projection too. */
   tiedOutput: boolean;
 }
@@ -61,6 +67,12 @@ export interface ModelWeights<Weight = GgufTensorInfo> {
   outputNorm: Weight;
   /** `[hidden, vocab]`; absent when tied. */
   output?: Weight;
+  /** `[width * layers, vocab]`: values of each token for each layer; with the two below. */
+  layerTable?: Weight;
+  /** `[hidden, width * layers]`: the same projected from its embedding. */
+  layerProjection?: Weight;
+  /** `[width]`: norm of what is projected. */
+  layerNorm?: Weight;
   /** `[dims / 2]`: `rope_freqs.weight`. */
   ropeFactors?: Weight;
   /** `[dims / 2]`: `rope_factors_short.weight`, with `ropeFactorsLong`. */

@@ -84,16 +84,16 @@ export class ModelReader {
     return getInteger(new Map([[key, list[layer]!]]), key, limits);
   }
 
-  /** Heads of a layer's attention, and their width. */
-  heads(layer: number): { heads: number; kvHeads: number; headDim: number } {
+  /** Heads of a layer's attention, and their width. @param width where it is not the one of the metadata */
+  heads(layer: number, width?: number): { heads: number; kvHeads: number; headDim: number } {
     const heads = this.ofLayer('attention.head_count', layer, { least: 1, most: MOST_HEADS });
     const kvHeads = this.ofLayer('attention.head_count_kv', layer, { fallback: heads, least: 1, most: MOST_HEADS });
     const limits = { fallback: this.hiddenSize / heads, least: 1, most: MOST_WIDTH };
     const headDim = this.integer('attention.key_length', limits);
     const valueDim = this.integer('attention.value_length', limits);
-    if (headDim !== valueDim) throw unsupported(`its keys have ${headDim} elements and its values ${valueDim}`);
+    if (width === undefined && headDim !== valueDim) throw unsupported(`its keys have ${headDim} elements and its values ${valueDim}`);
     if (heads % kvHeads !== 0) throw invalid(`${heads} heads cannot share ${kvHeads} key-value heads`);
-    return { heads, kvHeads, headDim };
+    return { heads, kvHeads, headDim: width ?? headDim };
   }
 
   feedForwardSize(layer: number): number {

@@ -10,7 +10,7 @@ export const qwen3: Architecture = {
     const rope = readRope(reader, 'halves');
     return {
       layers: layersOf(reader.layerCount, (layer) => ({
-        blocks: [readAttention(reader, layer, { rope, qkNorm: true }), readDense(reader, layer)],
+        blocks: [readAttention(reader, layer, { rope, qkNorm: 'before-rotation' }), readDense(reader, layer)],
       })),
     };
   },

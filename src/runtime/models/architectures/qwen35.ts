@@ -21,7 +21,7 @@ export const qwen35: Architecture = {
       layers: layersOf(layers, (layer) => ({
         blocks: [
           (layer + 1) % attentionEvery === 0
-            ? readAttention(reader, layer, { rope, qkNorm: true, gated: true })
+            ? readAttention(reader, layer, { rope, qkNorm: 'before-rotation', gated: true })
             : readDeltaNet(reader, layer),
           readDense(reader, layer, { norm: 'post_attention_norm' }),
         ],

@@ -10,7 +10,7 @@ export const qwen3moe: Architecture = {
     const rope = readRope(reader, 'halves');
     return {
       layers: layersOf(reader.layerCount, (layer) => ({
-        blocks: [readAttention(reader, layer, { rope, qkNorm: true }), readExperts(reader, layer)],
+        blocks: [readAttention(reader, layer, { rope, qkNorm: 'before-rotation' }), readExperts(reader, layer)],
       })),
     };
   },

@@ -43,12 +43,23 @@ export function rotate(head: Float32Array, position: number, style: RopeStyle, r
   }
 }
 
+interface AttendOptions {
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  scale: number;
+  /** Scores are capped softly. */
+  softcap?: number | undefined;
+  /** One more score a head, of nothing. */
+  sinks?: ArrayLike<number> | undefined;
+}
+
 /** Grouped-query attention of one token: head h looks at key-value head floor(h * kvHeads / heads). */
 export function attend(
   q: Float32Array,
   keys: readonly Float32Array[],
   values: readonly Float32Array[],
-  { heads, kvHeads, headDim, scale }: { heads: number; kvHeads: number; headDim: number; scale: number },
+  { heads, kvHeads, headDim, scale, softcap, sinks }: AttendOptions,
 ): Float32Array {
   const out = new Float32Array(heads * headDim);
   for (let head = 0; head < heads; head++) {
@@ -56,11 +67,11 @@ export function attend(
     const scores = keys.map((key) => {
       let sum = 0;
       for (let i = 0; i < headDim; i++) sum += q[qAt + i]! * key[kvAt + i]!;
-      return sum * scale;
+      return softcap === undefined ? sum * scale : softcap * Math.tanh((sum * scale) / softcap);
     });
-    const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
+    const most = scores.reduce((a, b) => Math.max(a, b), sinks?.[head] ?? -Infinity);
     const shares = scores.map((score) => Math.exp(score - most));
-    const total = shares.reduce((a, b) => a + b, 0);
+    const total = shares.reduce((a, b) => a + b, sinks ? Math.exp(sinks[head]! - most) : 0);
     for (let i = 0; i < headDim; i++) {
       let sum = 0;
       for (let token = 0; token < values.length; token++) sum += shares[token]! * values[token]![kvAt + i]!;

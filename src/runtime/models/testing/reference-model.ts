@@ -1,3 +1,4 @@
+import { layerEmbeddingReference } from '../../blocks/layer-embedding/testing/layer-embedding-reference.ts';
 import { expertsReference } from '../../blocks/experts/testing/experts-reference.ts';
 import { deltaNetReference } from '../../blocks/delta-net/testing/delta-net-reference.ts';
 import { attentionReference } from '../../blocks/attention/testing/attention-reference.ts';
@@ -63,6 +64,7 @@ interface Branch {
   config: BlockConfig;
   norm: ReferenceWeight | undefined;
   postNorm: ReferenceWeight | undefined;
+  outputScale: ReferenceWeight | undefined;
 }
 
 function loadAll<Role extends string>(
@@ -73,10 +75,12 @@ function loadAll<Role extends string>(
   return Object.fromEntries(entries.map(([role, tensor]) => [role, load(tensor)])) as Partial<Record<Role, ReferenceWeight>>;
 }
 
-function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext): ReferenceBlock {
+function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext, layer: number): ReferenceBlock {
   switch (block.kind) {
     case 'attention':
-      return attentionReference(block, context);
+      return attentionReference(block, context, layer);
+    case 'layer-embedding':
+      return layerEmbeddingReference(block, context);
     case 'experts':
       return expertsReference(block, context);
     case 'delta-net':
@@ -95,6 +99,7 @@ class PlainModel implements ReferenceModel {
   readonly #branches: readonly Branch[];
   readonly #multiply: ReferenceContext['multiply'];
   #length = 0;
+  #layerInputs = new Float32Array(0);
 
   constructor(
     header: GgufHeader,
@@ -114,15 +119,17 @@ class PlainModel implements ReferenceModel {
         const longrope = isLong ? loaded.ropeFactorsLong : loaded.ropeFactorsShort;
         return ropeFrequencies(rope, (rope.scaling.type === 'longrope' ? longrope : loaded.ropeFactors)?.values);
       },
+      layerInputs: () => this.#layerInputs,
+      kv: new Map(),
       activation: (name) => (name === 'silu' ? silu : rounds ? geluLikeLlamaCpp : geluTanh),
     };
     this.#multiply = context.multiply;
     this.#branches = layers
-      .flatMap(({ blocks }) => blocks)
-      .map((block) => {
+      .flatMap(({ blocks }, layer) => blocks.map((block) => ({ block, layer })))
+      .map(({ block, layer }) => {
         const own = { ...block, weights: loadAll(block.weights as unknown as Record<string, GgufTensorInfo>, load) } as unknown as Block<ReferenceWeight>;
-        const { norm, postNorm } = own.weights;
-        return { block: createBlock(own, context), config: block.config, norm, postNorm };
+        const { norm, postNorm, outputScale } = own.weights;
+        return { block: createBlock(own, context, layer), config: block.config, norm, postNorm, outputScale };
       });
   }
 
@@ -150,19 +157,40 @@ class PlainModel implements ReferenceModel {
     this.#length = Math.min(this.#length, length);
   }
 
+  /** (RMSNorm(projected embedding) + table) / sqrt(2), layer by layer. */
+  #layerInputsOf(token: number, embedding: Float32Array): Float32Array<ArrayBuffer> {
+    const { layerTable, layerProjection, layerNorm } = this.#weights;
+    const { layerEmbedding, hiddenSize, normEps } = this.config;
+    if (!layerEmbedding) return new Float32Array(0);
+    const { width, layers } = layerEmbedding;
+    const projected = this.#multiply(layerProjection!, embedding).map((value) => value / Math.sqrt(hiddenSize));
+    const out = new Float32Array(width * layers);
+    for (let at = 0; at < out.length; at += width) {
+      const normed = rmsNorm(projected.subarray(at, at + width), layerNorm!.values, normEps);
+      for (let i = 0; i < width; i++) {
+        const own = layerTable!.values[token * out.length + at + i]! * Math.sqrt(width);
+        out[at + i] = (normed[i]! + own) * Math.SQRT1_2;
+      }
+    }
+    return out;
+  }
+
   #next(token: number): Float32Array {
     const { hiddenSize, embeddingScale, normEps, vocabSize } = this.config;
     const { tokenEmbedding, outputNorm, output = tokenEmbedding } = this.#weights;
     if (!(token >= 0 && token < vocabSize)) throw new RangeError(`Cannot run token ${token}: the vocabulary has ${vocabSize}`);
     const residual = tokenEmbedding.values.slice(token * hiddenSize, (token + 1) * hiddenSize);
     for (let i = 0; i < hiddenSize; i++) residual[i]! *= embeddingScale;
-    for (const { block, config, norm, postNorm } of this.#branches) {
+    this.#layerInputs = this.#layerInputsOf(token, residual);
+    for (const { block, config, norm, postNorm, outputScale } of this.#branches) {
       const given = block.next(norm === undefined ? residual.slice() : rmsNorm(residual, norm.values, normEps));
       const normed = postNorm === undefined ? given : rmsNorm(given, postNorm.values, normEps);
-      for (let i = 0; i < hiddenSize; i++) residual[i]! += normed[i]! * config.branch.scale;
+      for (let i = 0; i < hiddenSize; i++) residual[i] = (residual[i]! + normed[i]! * config.branch.scale) * (outputScale?.values[0] ?? 1);
     }
     this.#length += 1;
-    return this.#multiply(output, rmsNorm(residual, outputNorm.values, normEps));
+    const logits = this.#multiply(output, rmsNorm(residual, outputNorm.values, normEps));
+    const { logitScale, logitCap } = this.config;
+    return logits.map((logit) => (logitCap === undefined ? logit * logitScale : logitCap * Math.tanh((logit * logitScale) / logitCap)));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { TensorSpec, TypedValue } from './gguf-writer.ts';
-import { u32 } from './gguf-writer.ts';
+import { f32, str, u32 } from './gguf-writer.ts';
 import type { SyntheticModel } from './synthetic-model.ts';
 import type { TensorMaker } from './tensor-maker.ts';
 
@@ -10,6 +10,13 @@ interface Traits {
   qkvBias?: boolean;
   qkNorm?: boolean;
   postNorms?: boolean;
+  /** Norms before attention and feed-forward. @default true */
+  preNorms?: boolean;
+  outputBias?: boolean;
+  sinks?: boolean;
+  expertBias?: boolean;
+  /** What logits are divided by. @default 1 */
+  logitScale?: number;
   /** Query rows are followed by those of a gate. */
   gated?: boolean;
   /** @default 'ffn_norm' */
@@ -25,6 +32,10 @@ interface Traits {
   feedForward?: (layer: number) => 'dense' | 'experts';
   /** Biases of the choice of experts. */
   selectionBias?: boolean;
+  /** Tensors that belong to no layer. */
+  tensors?: (model: SyntheticModel, make: TensorMaker) => TensorSpec[];
+  /** All tensors of a layer, where they are of its own kind. */
+  layer?: MakeTensors;
   /** Keys, without the prefix, that are added or have another value. */
   metadata?: (model: SyntheticModel) => Record<string, TypedValue>;
 }
@@ -52,6 +63,22 @@ const expertKeys = (model: SyntheticModel) => ({
 
 const deltaSizes = ({ hidden }: SyntheticModel) => ({ keyHeads: 2, valueHeads: 4, size: hidden >= 256 ? 32 : 16 });
 
+/** Gemma 4: each fourth layer is global; the last ones share keys and values, and have a wider feed-forward. */
+const gemma4Local = (layer: number) => layer % 4 !== 3 && layer !== 5;
+const GEMMA4_SHARED = 2;
+const LAYER_WIDTH = 32;
+
+const sharedSize = ({ ffn }: SyntheticModel) => ffn / 4;
+
+/** Multipliers of Granite: of embeddings, of branches, and what logits are divided by. */
+const GRANITE = { embedding: 6, branch: 0.4, logits: 2.5 };
+const graniteKeys = () => ({
+  'attention.scale': f32(0.125),
+  embedding_scale: f32(GRANITE.embedding),
+  residual_scale: f32(GRANITE.branch),
+  logit_scale: f32(GRANITE.logits),
+});
+
 /** Traits of each architecture. */
 export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = {
   llama: {},
@@ -74,6 +101,80 @@ export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = 
     feedForward: (layer) => (layer < 1 ? 'dense' : 'experts'),
     selectionBias: true,
     metadata: (model) => ({ ...lfm2Keys(model), ...expertKeys(model), leading_dense_block_count: u32(1), expert_gating_func: u32(2) }),
+  },
+  smollm3: { tied: true },
+  granite: { embeddingScale: () => GRANITE.embedding, logitScale: GRANITE.logits, metadata: graniteKeys },
+  granitemoe: {
+    embeddingScale: () => GRANITE.embedding,
+    logitScale: GRANITE.logits,
+    feedForward: () => 'experts',
+    metadata: (model) => ({
+      ...graniteKeys(),
+      ...expertKeys(model),
+      feed_forward_length: u32(expertSize(model)),
+      expert_shared_feed_forward_length: u32(sharedSize(model)),
+    }),
+  },
+  minicpm: {
+    embeddingScale: () => GRANITE.embedding,
+    logitScale: GRANITE.logits,
+    metadata: () => {
+      const { 'attention.scale': _scale, ...keys } = graniteKeys();
+      return keys;
+    },
+  },
+  gemma2: {
+    postNorms: true,
+    embeddingScale: Math.sqrt,
+    tied: true,
+    metadata: () => ({ attn_logit_softcapping: f32(4), final_logit_softcapping: f32(8) }),
+  },
+  exaone4: { qkNorm: true, preNorms: false, postNorms: true },
+  glm4: { postNorms: true, fusedGateUp: true, qkvBias: true },
+  ernie4_5: {},
+  gemma4: {
+    embeddingScale: Math.sqrt,
+    tied: true,
+    postNorms: true,
+    layer: (...of) => gemma4Layer(...of),
+    tensors: ({ hidden, layers, vocab, headDim = 16 }, make) => [
+      make.matrix('per_layer_token_embd', LAYER_WIDTH * layers, vocab, { gain: 0.7 * Math.sqrt(layers) }),
+      make.matrix('per_layer_model_proj', hidden, LAYER_WIDTH * layers),
+      make.norm('per_layer_proj_norm', LAYER_WIDTH),
+      // A quarter of a global head is rotated.
+      make.values('rope_freqs.weight', [headDim], (_, index) => (index < headDim / 4 ? 1 : 1e30)),
+    ],
+    metadata: ({ layers, hidden, heads, headDim = hidden / heads, ffn, window = 16 }) => ({
+      'attention.key_length': u32(2 * headDim),
+      'attention.value_length': u32(2 * headDim),
+      'attention.key_length_swa': u32(headDim),
+      'attention.value_length_swa': u32(headDim),
+      'attention.sliding_window': u32(window),
+      'attention.sliding_window_pattern': { type: 'bools', value: Array.from({ length: layers }, (_, layer) => gemma4Local(layer)) },
+      'attention.shared_kv_layers': u32(GEMMA4_SHARED),
+      embedding_length_per_layer_input: u32(LAYER_WIDTH),
+      'rope.dimension_count': u32(2 * headDim),
+      'rope.dimension_count_swa': u32(headDim),
+      'rope.freq_base_swa': f32(1e4),
+      final_logit_softcapping: f32(15),
+      feed_forward_length: perLayer(layers, (layer) => (layer < layers - GEMMA4_SHARED ? ffn : 2 * ffn)),
+    }),
+  },
+  'hunyuan-dense': { qkNorm: true },
+  'gpt-oss': {
+    qkvBias: true,
+    outputBias: true,
+    sinks: true,
+    expertBias: true,
+    ffnNorm: 'post_attention_norm',
+    feedForward: () => 'experts',
+    metadata: (model) => ({
+      ...expertKeys(model),
+      'attention.sliding_window': u32(model.window ?? 16),
+      'rope.scaling.type': str('yarn'),
+      'rope.scaling.factor': f32(8),
+      'rope.scaling.original_context_length': u32(128),
+    }),
   },
   qwen3moe: { qkNorm: true, feedForward: () => 'experts', metadata: expertKeys },
   qwen35: {
@@ -128,6 +229,8 @@ export function gainsOf(model: SyntheticModel, tied: boolean): Gains {
 
 /** All tensors of a layer. */
 export function layerTensors(model: SyntheticModel, layer: number, make: TensorMaker, gains: Gains): TensorSpec[] {
+  const { layer: own } = TRAITS[model.architecture];
+  if (own) return own(model, layer, make, gains);
   const mixer = TRAITS[model.architecture].mixer?.(model, layer) ?? 'attention';
   const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors, 'delta-net': deltaNetTensors };
   const feedForward = TRAITS[model.architecture].feedForward?.(layer) ?? 'dense';
@@ -153,7 +256,7 @@ const attentionTensors: MakeTensors = (model, layer, make, gains) => {
   const name = (rest: string) => `blk.${layer}.${rest}`;
   const query = { gain: QUERY_GAIN };
   return [
-    make.norm(name('attn_norm'), hidden),
+    ...(traits.preNorms === false ? [] : [make.norm(name('attn_norm'), hidden)]),
     ...(traits.fusedQkv
       ? [make.matrix(name('attn_qkv'), hidden, qRows + 2 * kvRows, query)]
       : [
@@ -165,7 +268,9 @@ const attentionTensors: MakeTensors = (model, layer, make, gains) => {
       ? [make.bias(name('attn_q'), qRows), make.bias(name('attn_k'), kvRows), make.bias(name('attn_v'), kvRows)]
       : []),
     ...(traits.qkNorm ? [make.norm(name('attn_q_norm'), headDim), make.norm(name('attn_k_norm'), headDim)] : []),
+    ...(traits.sinks ? [make.values(name('attn_sinks.weight'), [heads], (random) => 2 + random.normal())] : []),
     make.matrix(name('attn_output'), qRows, hidden, branchGain(model, gains)),
+    ...(traits.outputBias ? [make.bias(name('attn_output'), hidden)] : []),
     ...(traits.postNorms ? [make.norm(name('post_attention_norm'), hidden, gains.branch)] : []),
   ];
 };
@@ -212,6 +317,52 @@ const expertsTensors: MakeTensors = (model, layer, make, gains) => {
     make.matrix(name('ffn_gate_exps'), hidden, size, experts),
     make.matrix(name('ffn_up_exps'), hidden, size, experts),
     make.matrix(name('ffn_down_exps'), size, hidden, { ...experts, ...branchGain(model, gains) }),
+    ...(traits.expertBias
+      ? [
+          make.bias(name('ffn_gate_inp'), EXPERTS),
+          ...(['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'] as const).map((matrix) =>
+            make.values(name(`${matrix}.bias`), [matrix === 'ffn_down_exps' ? hidden : size, EXPERTS], (random) => 0.3 * random.normal()),
+          ),
+        ]
+      : []),
+    ...(model.architecture === 'granitemoe'
+      ? [
+          make.matrix(name('ffn_gate_shexp'), hidden, sharedSize(model)),
+          make.matrix(name('ffn_up_shexp'), hidden, sharedSize(model)),
+          make.matrix(name('ffn_down_shexp'), sharedSize(model), hidden, branchGain(model, gains)),
+        ]
+      : []),
+  ];
+};
+
+const gemma4Layer: MakeTensors = ({ hidden, heads, kvHeads, headDim = hidden / heads, layers, ffn }, layer, make, gains) => {
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  const width = gemma4Local(layer) ? headDim : 2 * headDim;
+  const isOwn = layer < layers - GEMMA4_SHARED;
+  const size = isOwn ? ffn : 2 * ffn;
+  const headNorm = 1.5 / width ** 0.25;
+  return [
+    make.norm(name('attn_norm'), hidden),
+    make.matrix(name('attn_q'), hidden, heads * width),
+    make.norm(name('attn_q_norm'), width, headNorm),
+    ...(isOwn
+      ? [
+          make.matrix(name('attn_k'), hidden, kvHeads * width),
+          make.matrix(name('attn_v'), hidden, kvHeads * width),
+          make.norm(name('attn_k_norm'), width, headNorm),
+        ]
+      : []),
+    make.matrix(name('attn_output'), heads * width, hidden),
+    make.norm(name('post_attention_norm'), hidden, gains.branch),
+    make.norm(name('ffn_norm'), hidden),
+    make.matrix(name('ffn_gate'), hidden, size),
+    make.matrix(name('ffn_up'), hidden, size),
+    make.matrix(name('ffn_down'), size, hidden),
+    make.norm(name('post_ffw_norm'), hidden, gains.branch),
+    make.matrix(name('inp_gate'), hidden, LAYER_WIDTH, { gain: 0.6 / gains.branch }),
+    make.matrix(name('proj'), LAYER_WIDTH, hidden),
+    make.norm(name('post_norm'), hidden, 0.7 * gains.branch),
+    make.values(name('layer_output_scale.weight'), [1], (random) => 0.6 + 0.5 * random.uniform()),
   ];
 };
 
@@ -220,7 +371,7 @@ const denseTensors: MakeTensors = (model, layer, make, gains) => {
   const traits = TRAITS[model.architecture];
   const name = (rest: string) => `blk.${layer}.${rest}`;
   return [
-    make.norm(name(traits.ffnNorm ?? 'ffn_norm'), hidden),
+    ...(traits.preNorms === false ? [] : [make.norm(name(traits.ffnNorm ?? 'ffn_norm'), hidden)]),
     ...(traits.fusedGateUp
       ? [make.matrix(name('ffn_up'), hidden, 2 * ffn)]
       : [make.matrix(name('ffn_gate'), hidden, ffn), make.matrix(name('ffn_up'), hidden, ffn)]),

@@ -15,8 +15,13 @@ export interface SyntheticShape {
   vocab: number;
 }
 
+/** Architectures that can be written. */
+export type SyntheticArchitecture =
+  | 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2' | 'qwen35' | 'qwen3moe' | 'lfm2moe'
+  | 'smollm3' | 'granite' | 'granitemoe' | 'minicpm' | 'gemma2' | 'exaone4' | 'glm4' | 'ernie4_5' | 'hunyuan-dense' | 'gpt-oss' | 'gemma4';
+
 export interface SyntheticModel extends SyntheticShape {
-  architecture: 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2' | 'qwen35' | 'qwen3moe' | 'lfm2moe';
+  architecture: SyntheticArchitecture;
   /**
    * Type of all matrices; one whose rows are no whole blocks of it gets the type that llama.cpp's quantiser falls back to
    * (Q4_K: Q5_0, Q5_K: Q5_1, Q6_K: Q8_0; F16 if rows are no multiple of 32 either). `Q4_K_M` mixes Q4_K and Q6_K.
@@ -141,7 +146,10 @@ function tensorsOf(model: SyntheticModel): TensorSpec[] {
   const embedding = { type: model.embeddingType ?? (model.quantization === 'Q4_K_M' ? 'Q6_K' : model.quantization) };
   const make = new TensorMaker(model);
   const gains = gainsOf(model, tied);
-  const tensors = [make.matrix('token_embd', hidden, vocab, { ...embedding, wildRows: tied, gain: gains.embedding })];
+  const tensors = [
+    make.matrix('token_embd', hidden, vocab, { ...embedding, wildRows: tied, gain: gains.embedding }),
+    ...(traits.tensors?.(model, make) ?? []),
+  ];
   for (let layer = 0; layer < layers; layer++) tensors.push(...layerTensors(model, layer, make, gains));
   tensors.push(make.norm(traits.outputNorm ?? 'output_norm', hidden));
   if (!tied) tensors.push(make.matrix('output', hidden, vocab, { ...embedding, wildRows: true, gain: OUTPUT_GAIN }));

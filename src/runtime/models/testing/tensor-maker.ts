@@ -69,7 +69,7 @@ export class TensorMaker {
   }
 
   /** Any numbers, each by a formula. */
-  values(name: string, shape: readonly number[], value: (random: SeededRandom) => number): TensorSpec {
+  values(name: string, shape: readonly number[], value: (random: SeededRandom, index: number) => number): TensorSpec {
     return { ...this.#vector(name, shape.reduce((product, size) => product * size, 1), value), shape };
   }
 
@@ -77,10 +77,10 @@ export class TensorMaker {
     return this.#vector(`${name}.weight`, size, (random) => 1 + 3 * random.uniform());
   }
 
-  #vector(name: string, size: number, value: (random: SeededRandom) => number): TensorSpec {
+  #vector(name: string, size: number, value: (random: SeededRandom, index: number) => number): TensorSpec {
     const chunks = () => {
       const random = this.#random(name);
-      return [new Uint8Array(Float32Array.from({ length: size }, () => value(random)).buffer)];
+      return [new Uint8Array(Float32Array.from({ length: size }, (_, index) => value(random, index)).buffer)];
     };
     return { name, shape: [size], type: 'F32', chunks };
   }

@@ -7,10 +7,15 @@ import type { BranchWeights } from '../../../blocks/block.ts';
 export function branchVectors(
   { vector, sizes }: BlockRoom,
   label: string,
-  { norm, postNorm }: BranchWeights<GgufTensorInfo>,
-): Pick<BoundBlock, 'norm' | 'postNorm'> {
+  { norm, postNorm, outputScale }: BranchWeights<GgufTensorInfo>,
+): Pick<BoundBlock, 'norm' | 'postNorm' | 'hasOutputScale'> {
   return {
     ...(norm && { norm: vector(`${label} norm`, sizes.xStride, norm) }),
-    ...(postNorm && { postNorm: vector(`${label} post norm`, sizes.xStride, postNorm) }),
+    ...(postNorm && {
+      postNorm: outputScale
+        ? vector(`${label} post norm`, sizes.xStride + 4, postNorm, outputScale)
+        : vector(`${label} post norm`, sizes.xStride, postNorm),
+    }),
+    ...(outputScale && { hasOutputScale: true }),
   };
 }

@@ -27,6 +27,10 @@ export interface PlanBuffers {
   /** [maxSamples, vocab] */
   logits: GPUBuffer;
   outputNorm: GPUBuffer;
+  /** [rows, layerStride]: values of each token for each layer; what the host sends of them; [width]: gain of their norm. */
+  layerInputs?: GPUBuffer;
+  layerTable?: GPUBuffer;
+  layerNorm?: GPUBuffer;
   /** [slots, contextTokens] u32: token ids of each sequence, in a model with state that is no KV. */
   history?: GPUBuffer;
 }
@@ -66,6 +70,11 @@ export function createPlanBuffers(
     parts: floats('attention parts', maxBatch * mostSplitWords(config, maxSplits)),
     logits: floats('logits', maxSamples * sizes.logitsStride),
     outputNorm: vector('output norm', sizes.xStride, weights.outputNorm),
+    ...(config.layerEmbedding && {
+      layerInputs: floats('layer inputs', rows * sizes.layerStride),
+      layerTable: floats('layer table rows', rows * sizes.layerStride),
+      layerNorm: vector('layer norm', config.layerEmbedding.width, weights.layerNorm),
+    }),
     ...(sizes.stateBytes > 0 && { history: floats('history', slots * contextTokens) }),
   };
 }
@@ -85,6 +94,7 @@ export function createBlockRoom(
     contextTokens,
     kvBlocks,
     statePages,
+    kv: new Map(),
     vector(label: string, stride: number, ...tensors: readonly (GgufTensorInfo | undefined)[]): GPUBuffer {
       const data = new Float32Array(stride);
       let at = 0;

@@ -44,6 +44,8 @@ export interface BoundBlock {
   /** RMSNorm gains of its branch. */
   readonly norm?: GPUBuffer;
   readonly postNorm?: GPUBuffer;
+  /** `postNorm` has, after its gains, a factor of the residual. */
+  readonly hasOutputScale?: boolean;
   /** Keys and values by KV block. */
   readonly kv: readonly Pages[];
   /** State that is no KV, by page. */

@@ -15,6 +15,8 @@ export interface Projection {
   yStride: number;
   bias?: GPUBuffer | undefined;
   gated?: 'silu' | 'gelu';
+  /** Results go through an activation and are multiplied with these values. */
+  factor?: { buffer: GPUBuffer; stride: number; from: number; activation: 'silu' | 'gelu' };
 }
 
 /** Compiles and binds a matrix for up to `m` rows. */
@@ -39,13 +41,15 @@ export function recordLinears(dispatches: readonly Dispatch[], m: number): Recor
   };
 }
 
+const factorSpec = ({ stride, from, activation }: NonNullable<Projection['factor']>) => ({ stride, from, activation });
+
 /** The matrices that a block begins with, reading the residual. */
 export async function fusedProjection(
   parts: PlanParts,
   m: number,
   plans: readonly MatrixPlan[],
   input: FusedInput,
-  { y, yStride, bias, gated }: Projection,
+  { y, yStride, bias, gated, factor }: Projection,
 ): Promise<Recorder> {
   const norm = { width: parts.config.hiddenSize, epsilon: parts.config.normEps };
   const { x, gain, pending } = input;
@@ -57,6 +61,7 @@ export async function fusedProjection(
         yOffset: plan.offset,
         ...(bias && { bias: true }),
         ...(gated && { gated }),
+        ...(factor && { factor: factorSpec(factor) }),
         ...readerSpec(input, norm, part === 0),
       };
       return linear(parts, m, plan, options, {
@@ -64,6 +69,7 @@ export async function fusedProjection(
         y,
         ...(gain && { gain }),
         ...(bias && { bias }),
+        factor: factor?.buffer,
         ...(pending && { t: pending.t, postGain: pending.gain, ...(part === 0 && { xOut: pending.xOut }) }),
       });
     }),
@@ -78,9 +84,10 @@ export async function fusedEnd(
   plan: MatrixPlan,
   x: { buffer: GPUBuffer; stride: number },
   { y, residual, scale }: BranchEnd,
+  bias?: GPUBuffer,
 ): Promise<Recorder> {
-  const options = { xStride: x.stride, yStride: parts.sizes.xStride, residual, scale };
-  return recordLinears([await linear(parts, m, plan, options, { x: x.buffer, y })], m);
+  const options = { xStride: x.stride, yStride: parts.sizes.xStride, residual, scale, ...(bias && { bias: true }) };
+  return recordLinears([await linear(parts, m, plan, options, { x: x.buffer, y, ...(bias && { bias }) })], m);
 }
 
 /** A matrix of a chunk. */
@@ -88,15 +95,22 @@ async function matmul(
   { gpu, compiler, matrices, matmulTile, buffers }: PlanParts,
   plan: MatrixPlan,
   options: MatmulOptions,
-  bound: { x: GPUBuffer; y: GPUBuffer; bias?: GPUBuffer | undefined },
+  bound: { x: GPUBuffer; y: GPUBuffer; bias?: GPUBuffer | undefined; factor?: GPUBuffer | undefined },
 ): Promise<Recorder> {
   const matrix = matrices.get(plan)!;
   const { format, rows, cols } = matrix;
   const shape = { format, rows, cols, ...options };
   const spec: MatmulSpec = { ...shape, tile: matmulTile!(shape) };
   const kernel = await compiler.compile(matmulKernel(spec, gpu.abilities));
-  const { x, y, bias } = bound;
-  const dispatch = bindMatmul(gpu.device, kernel, spec, matrix, { x, y, step: buffers.step, ...(bias && { bias }) }, 1);
+  const { x, y, bias, factor } = bound;
+  const dispatch = bindMatmul(
+    gpu.device,
+    kernel,
+    spec,
+    matrix,
+    { x, y, step: buffers.step, ...(bias && { bias }), factor },
+    1,
+  );
   return (run, step) => run(dispatch, dispatch.x, Math.ceil(step.rows / spec.tile.tileRows));
 }
 
@@ -104,7 +118,7 @@ async function matmul(
 export async function chunkProjection(
   parts: PlanParts,
   plans: readonly MatrixPlan[],
-  { y, yStride, bias, gated }: Projection,
+  { y, yStride, bias, gated, factor }: Projection,
 ): Promise<Recorder> {
   const recorders = await Promise.all(
     plans.map((plan) =>
@@ -117,8 +131,9 @@ export async function chunkProjection(
           yOffset: plan.offset,
           ...(bias && { bias: true }),
           ...(gated && { gated }),
+          ...(factor && { factor: factorSpec(factor) }),
         },
-        { x: parts.buffers.normed, y, bias },
+        { x: parts.buffers.normed, y, bias, factor: factor?.buffer },
       ),
     ),
   );
@@ -131,9 +146,10 @@ export function chunkEnd(
   plan: MatrixPlan,
   x: { buffer: GPUBuffer; stride: number },
   { y, residual, scale }: BranchEnd,
+  bias?: GPUBuffer,
 ): Promise<Recorder> {
-  const options = { xStride: x.stride, yStride: parts.sizes.xStride, residual, scale };
-  return matmul(parts, plan, options, { x: x.buffer, y });
+  const options = { xStride: x.stride, yStride: parts.sizes.xStride, residual, scale, ...(bias && { bias: true }) };
+  return matmul(parts, plan, options, { x: x.buffer, y, bias });
 }
 
 /** The same promise for each call: fused steps of every row count and chunks share what does not depend on it. */

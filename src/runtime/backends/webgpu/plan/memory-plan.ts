@@ -100,7 +100,8 @@ const blocksOf = (tokens: number): number => Math.ceil(tokens / KV_BLOCK);
 
 function scratchOf(config: ModelConfig, request: MemoryRequest, context: number): number {
   const sizes = modelSizes(config);
-  const perRow = 3 * sizes.xStride + sizes.projectedStride + sizes.mixedStride + sizes.innerStride;
+  const perRow =
+    3 * sizes.xStride + sizes.projectedStride + sizes.mixedStride + sizes.innerStride + 2 * sizes.layerStride;
   const rope = context * sizes.ropeWidth;
   const logits = request.maxSamples * sizes.logitsStride * 2;
   const sampling = request.slots * (config.vocabSize * 1.04 + context);

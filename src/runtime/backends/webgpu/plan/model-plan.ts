@@ -7,12 +7,13 @@ import type { WeightPlan } from '../weights/weight-plan.ts';
 import type { BoundBlock, Recorder, Run, StepShape } from './gpu-block.ts';
 import { linear } from './matrices.ts';
 import type { PlanParts } from './plan-parts.ts';
-import { readerSpec, Residual, type FusedInput } from './residual.ts';
+import { createLayerInputs } from './layer-inputs.ts';
+import { readerSpec, Residual, type FusedInput, type Pending } from './residual.ts';
 
 export interface ModelPlanOptions {
   /** Row counts that fused steps are made for, ascending; the last is the most. */
   fusedRows: readonly number[];
-  weights: Pick<WeightPlan, 'embedding' | 'output'>;
+  weights: Pick<WeightPlan, 'embedding' | 'output' | 'layerProjection'>;
   /** Blocks of all layers, in their order, and the scale of each branch. */
   blocks: readonly BoundBlock[];
   scales: readonly number[];
@@ -88,8 +89,17 @@ async function createFused(parts: PlanParts, m: number, options: ModelPlanOption
     const end = residual.end({ ...block, scale: options.scales[index]! });
     return block.fused(parts, m, input, end);
   });
-  const [output, ...blocks] = await Promise.all([createOutput(parts, options, residual), ...making]);
+  const [output, ...blocks] = await Promise.all([
+    createOutput(parts, options, residual),
+    ...beforeLayers(parts, m, options),
+    ...making,
+  ]);
   return { m, output, blocks: (run, shape) => blocks.forEach((recordBlock) => recordBlock(run, shape)) };
+}
+
+/** What all layers read besides the residual. */
+function beforeLayers(parts: PlanParts, m: number, { weights }: ModelPlanOptions): Promise<Recorder>[] {
+  return weights.layerProjection ? [createLayerInputs(parts, m, weights.layerProjection)] : [];
 }
 
 async function createChunk(parts: PlanParts, options: ModelPlanOptions): Promise<{ blocks: Recorder; output: Output }> {
@@ -100,7 +110,11 @@ async function createChunk(parts: PlanParts, options: ModelPlanOptions): Promise
     const end = residual.end({ ...block, scale: options.scales[index]! });
     return [norm, block.chunk(parts, end)];
   });
-  const [output, ...blocks] = await Promise.all([createOutput(parts, options, residual), ...making]);
+  const [output, ...blocks] = await Promise.all([
+    createOutput(parts, options, residual),
+    ...beforeLayers(parts, options.fusedRows.at(-1)!, options),
+    ...making,
+  ]);
   return { output, blocks: (run, shape) => blocks.forEach((recordBlock) => recordBlock(run, shape)) };
 }
 
@@ -108,21 +122,22 @@ async function createChunk(parts: PlanParts, options: ModelPlanOptions): Promise
 async function createNorm(
   { gpu, compiler, config, sizes, buffers }: PlanParts,
   gain: GPUBuffer | undefined,
-  postGain: GPUBuffer | undefined,
+  pending: Pending | undefined,
 ): Promise<Recorder> {
   const spec = {
     width: config.hiddenSize,
     epsilon: config.normEps,
     stride: sizes.xStride,
     norm: gain !== undefined,
-    postNorm: postGain !== undefined,
+    postNorm: pending !== undefined,
+    ...(pending?.scaled && { postScaled: true }),
   };
   const kernel = await compiler.compile(normKernel(spec));
   const bound = {
     x: buffers.x[0],
     out: buffers.normed,
     ...(gain && { gain }),
-    ...(postGain && { t: buffers.t, postGain }),
+    ...(pending && { t: buffers.t, postGain: pending.gain }),
   };
   const dispatch = bindNorm(gpu.device, kernel, bound, 1);
   return (run, { rows }) => run(dispatch, rows);
@@ -154,6 +169,8 @@ function outputPart(parts: PlanParts, m: number, plan: MatrixPlan, input: FusedI
       // Several workgroups pick the same row, and nobody reads x after this: the sum is not stored.
       ...readerSpec(input, norm, false),
       gatherAt: layout.gatherAt,
+      scale: config.logitScale,
+      softcap: config.logitCap,
     },
     {
       x,

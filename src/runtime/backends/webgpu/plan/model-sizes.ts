@@ -12,6 +12,8 @@ export interface ModelSizes {
   mixedStride: number;
   innerStride: number;
   logitsStride: number;
+  /** Values of a token for all layers, 0 where there are none. */
+  layerStride: number;
   /** Bytes of the largest KV block of one layer, keys or values alone. */
   kvHalfBlockBytes: number;
   /** Bytes of KV of one token, all layers. */
@@ -39,6 +41,7 @@ export function modelSizes(config: ModelConfig): ModelSizes {
     mixedStride: align(most(({ mixed }) => mixed)),
     innerStride: align(most(({ inner }) => inner)),
     logitsStride: align(config.vocabSize),
+    layerStride: align((config.layerEmbedding?.width ?? 0) * (config.layerEmbedding?.layers ?? 0)),
     kvHalfBlockBytes: most(kvRows) * KV_BLOCK * 2,
     kvBytesPerToken: sum(kvRows) * 4,
     stateBytes: sum(({ state = 0 }) => state) * 4,
@@ -52,7 +55,9 @@ export function modelSizes(config: ModelConfig): ModelSizes {
 
 /** Layers with the same rotary configuration share a table. */
 function ropeWidth({ layers }: ModelConfig): number {
-  const ropes = layers.flatMap(({ blocks }) => blocks.flatMap((block) => ('rope' in block ? [block.rope] : [])));
+  const ropes = layers.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (block.kind === 'attention' && block.rope ? [block.rope] : [])),
+  );
   const tables = new Map(ropes.map((rope) => [ropeKey(rope), rope.dims]));
   return [...tables.values()].reduce((sum, dims) => sum + dims, 0);
 }

@@ -1,3 +1,4 @@
+import { LayerEmbeddingOnGpu } from '../../../blocks/layer-embedding/webgpu/layer-embedding-block.ts';
 import { ExpertsOnGpu } from '../../../blocks/experts/webgpu/experts-block.ts';
 import { DeltaNetOnGpu } from '../../../blocks/delta-net/webgpu/delta-net-block.ts';
 import { AttentionOnGpu } from '../../../blocks/attention/webgpu/attention-block.ts';
@@ -6,11 +7,14 @@ import { DenseOnGpu } from '../../../blocks/dense/webgpu/dense-block.ts';
 import { ShortConvOnGpu } from '../../../blocks/short-conv/webgpu/short-conv-block.ts';
 import type { GpuBlock } from './gpu-block.ts';
 
-/** Finds the place of a block's weights. @param label of its layer, for what is made on the device */
-export function planBlock(block: Block, label: string): GpuBlock {
+/** Finds the place of a block's weights. */
+export function planBlock(block: Block, layer: number): GpuBlock {
+  const label = `layer ${layer}`;
   switch (block.kind) {
     case 'attention':
-      return new AttentionOnGpu(block, label);
+      return new AttentionOnGpu(block, layer);
+    case 'layer-embedding':
+      return new LayerEmbeddingOnGpu(block, label);
     case 'experts':
       return new ExpertsOnGpu(block, label);
     case 'delta-net':

@@ -26,6 +26,8 @@ export interface BlockRoom {
   statePages: number;
   /** A vector of one or more tensors, f32, padded with zeros to `stride`. */
   vector: (label: string, stride: number, ...tensors: readonly (GgufTensorInfo | undefined)[]) => GPUBuffer;
+  /** Keys and values by layer, for layers that share them. */
+  kv: Map<number, { keys: GPUBuffer; values: GPUBuffer }>;
   /** Cosines and sines of every position, for layers with this rotary configuration. */
   rope: (config: RopeConfig) => GPUBuffer;
 }

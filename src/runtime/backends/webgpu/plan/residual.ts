@@ -7,7 +7,7 @@ export interface FusedInput {
   /** Gain of the norm before. */
   gain?: GPUBuffer;
   /** What the block before gave, to be normed with this gain and added; the sum goes to `xOut`. */
-  pending?: { t: GPUBuffer; gain: GPUBuffer; xOut: GPUBuffer };
+  pending?: { t: GPUBuffer; gain: GPUBuffer; xOut: GPUBuffer; scaled: boolean };
 }
 
 /** The residual for a second reader in the same block: what was pending is added by then. */
@@ -25,7 +25,15 @@ export interface BranchEnd {
 export interface Branch {
   norm?: GPUBuffer;
   postNorm?: GPUBuffer;
+  /** The sum is multiplied with what comes after the gains of `postNorm`. */
+  hasOutputScale?: boolean;
   scale: number;
+}
+
+/** What lies in `t`, and has still to be normed and added. */
+export interface Pending {
+  gain: GPUBuffer;
+  scaled: boolean;
 }
 
 /**
@@ -36,14 +44,13 @@ export interface Branch {
 export class Residual {
   readonly #buffers: Pick<PlanBuffers, 'x' | 't'>;
   #at: 0 | 1 = 0;
-  #pending: GPUBuffer | undefined;
+  #pending: Pending | undefined;
 
   constructor(buffers: Pick<PlanBuffers, 'x' | 't'>) {
     this.#buffers = buffers;
   }
 
-  /** Gain of the norm that what lies in `t` still has to go through. */
-  get pending(): GPUBuffer | undefined {
+  get pending(): Pending | undefined {
     return this.#pending;
   }
 
@@ -55,11 +62,11 @@ export class Residual {
   read(gain: GPUBuffer | undefined): FusedInput {
     const { x, t } = this.#buffers;
     const from = this.x;
-    const pendingGain = this.#pending;
+    const pending = this.#pending;
     this.#pending = undefined;
-    if (!pendingGain) return { x: from, ...(gain && { gain }) };
+    if (!pending) return { x: from, ...(gain && { gain }) };
     this.#at = this.#at === 0 ? 1 : 0;
-    return { x: from, ...(gain && { gain }), pending: { t, gain: pendingGain, xOut: x[this.#at] } };
+    return { x: from, ...(gain && { gain }), pending: { t, ...pending, xOut: x[this.#at] } };
   }
 
   /** A chunk's norm has added what was pending. */
@@ -68,8 +75,8 @@ export class Residual {
   }
 
   /** Where a branch ends. */
-  end({ postNorm, scale }: Branch): BranchEnd {
-    this.#pending = postNorm;
+  end({ postNorm, hasOutputScale = false, scale }: Branch): BranchEnd {
+    this.#pending = postNorm && { gain: postNorm, scaled: hasOutputScale };
     return postNorm ? { y: this.#buffers.t, residual: false, scale: 1 } : { y: this.x, residual: true, scale };
   }
 }
@@ -82,6 +89,6 @@ export function readerSpec(
 ): Partial<LinearSpec> {
   return {
     ...(gain && { norm }),
-    ...(pending && { postNorm: true, xOut: writesX }),
+    ...(pending && { postNorm: { ...norm, scaled: pending.scaled }, xOut: writesX }),
   };
 }

@@ -1,3 +1,4 @@
+import type { BlockNeeds } from '../../../blocks/block.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
 import { matrixBytes } from '../kernels/formats/formats.ts';
 import type { MatrixPlan } from '../weights/matrix-plan.ts';
@@ -11,12 +12,7 @@ export interface StepCost {
 
 /** What a step reads, writes and computes, counted from shapes. */
 export class StepCosts {
-  readonly #attention: readonly {
-    heads: number;
-    headDim: number;
-    window?: number;
-    kv: { heads: number; headDim: number };
-  }[];
+  readonly #attention: readonly NonNullable<BlockNeeds['attends']>[];
   readonly #layerBytes: number;
   readonly #layerWeights: number;
   /** Matrices of which a row needs a share: experts. */
@@ -39,7 +35,7 @@ export class StepCosts {
     this.#stateBytes = sizes.stateBytes;
     this.#rowFlop = needsOf(config).reduce((sum, { flop = 0 }) => sum + flop, 0);
     const [embedding] = weights.embedding;
-    this.#attention = needsOf(config).flatMap(({ attends, kv }) => (attends && kv ? [{ ...attends, kv }] : []));
+    this.#attention = needsOf(config).flatMap(({ attends }) => (attends ? [attends] : []));
     const whole = layers.filter(({ picked }) => !picked);
     this.#layerBytes = bytes(whole);
     this.#layerWeights = values(whole);
@@ -66,9 +62,9 @@ export class StepCosts {
     let attentionFlop = 0;
     // State of a sequence is read and written once a step.
     let kvBytes = rows * this.#kvBytesPerToken + 2 * lengths.length * this.#stateBytes;
-    for (const { heads, headDim, window = Infinity, kv } of this.#attention) {
+    for (const { heads, kvHeads, headDim, window = Infinity } of this.#attention) {
       for (const context of contexts) attentionFlop += 4 * Math.min(context, window) * heads * headDim;
-      for (const length of lengths) kvBytes += Math.min(length, window + rows - 1) * kv.heads * kv.headDim * 4;
+      for (const length of lengths) kvBytes += Math.min(length, window + rows - 1) * kvHeads * headDim * 4;
     }
     let [pickedBytes, pickedWeights] = [0, 0];
     for (const { share, bytes, weights } of this.#picked) {

@@ -6,6 +6,7 @@ import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import { ggmlByteLength } from '../../../models/gguf/tensor-types.ts';
 import { FORMATS, unitsPerRow, type DeviceMatrix } from '../kernels/formats/formats.ts';
 import type { GpuContext } from '../device.ts';
+import { HostRows } from './host-rows.ts';
 import { repackRows } from './repack.ts';
 import type { MatrixPlan, MatrixSource } from './matrix-plan.ts';
 import type { WeightPlan } from './weight-plan.ts';
@@ -17,6 +18,8 @@ export interface LoadedWeights {
   matrices: ReadonlyMap<MatrixPlan, DeviceMatrix>;
   /** Norms, biases and rotary factors, as f32. */
   vectors: ReadonlyMap<GgufTensorInfo, Float32Array>;
+  /** Values of each token for each layer, which stay in JavaScript memory. */
+  layerTable?: HostRows;
 }
 
 /** Makes the buffers of all matrices, zeroed. */
@@ -76,6 +79,8 @@ export async function streamWeights(
       );
     }
   }
+  const table = description.weights.layerTable;
+  const layerTable = table && new HostRows(table);
   const vectors = new Map<GgufTensorInfo, Float32Array>();
   const digests: Uint8Array[] = [];
   let done = 0;
@@ -91,6 +96,13 @@ export async function streamWeights(
   for (const tensor of tensors) {
     await reader.skipTo(tensor.offset);
     const uses = targets.get(tensor);
+    if (tensor === table) {
+      const rowBytes = ggmlByteLength(tensor.type, tensor.shape[0]!);
+      const most = Math.max(1, Math.floor(CHUNK_BYTES / rowBytes));
+      for (let row = 0; row < tensor.shape[1]!; row += most)
+        layerTable!.add(await read(Math.min(most, tensor.shape[1]! - row) * rowBytes));
+      continue;
+    }
     if (!uses) {
       vectors.set(tensor, dequantize(tensor.type, await read(tensor.byteLength)));
       continue;
@@ -112,7 +124,7 @@ export async function streamWeights(
       }
     }
   }
-  return { loaded: { matrices, vectors }, fingerprint: await digestOf(digests) };
+  return { loaded: { matrices, vectors, ...(layerTable && { layerTable }) }, fingerprint: await digestOf(digests) };
 }
 
 /** One name for all chunks: the digest of their digests, in hexadecimal. */

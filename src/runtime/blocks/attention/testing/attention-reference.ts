@@ -5,12 +5,14 @@ import type { ReferenceBlock, ReferenceContext, ReferenceWeight } from '../../te
 /** Attention as plain loops: keys and values of every token in f32. */
 export function attentionReference(
   { config, weights }: Block<ReferenceWeight, 'attention'>,
-  { config: { normEps }, multiply, rope }: ReferenceContext,
+  { config: { normEps }, multiply, rope, kv }: ReferenceContext,
+  layer: number,
 ): ReferenceBlock {
-  const { heads, kvHeads, headDim, scale, window, gated } = config;
-  const frequencies = rope(config.rope);
-  const keys: Float32Array[] = [];
-  const values: Float32Array[] = [];
+  const { heads, kvHeads, headDim, scale, window, gated, softcap, normAfterRotation } = config;
+  const frequencies = config.rope && rope(config.rope);
+  const isShared = config.sharedLayer !== undefined;
+  const { keys, values } = kv.get(config.sharedLayer ?? layer) ?? { keys: [], values: [] };
+  kv.set(layer, { keys, values });
   const project = (matrix: ReferenceWeight, bias: ReferenceWeight | undefined, input: Float32Array): Float32Array => {
     const vector = multiply(matrix, input);
     return bias === undefined ? vector : vector.map((value, index) => value + bias.values[index]!);
@@ -26,13 +28,14 @@ export function attentionReference(
     const q = project(weights.q!, weights.qBias, input);
     return {
       ...(gated ? splitGates(q, headDim) : { q }),
-      k: project(weights.k!, weights.kBias, input),
-      v: project(weights.v!, weights.vBias, input),
+      k: weights.k ? project(weights.k, weights.kBias, input) : new Float32Array(0),
+      v: weights.v ? project(weights.v, weights.vBias, input) : new Float32Array(0),
     };
   };
   return {
     next(input) {
-      const position = keys.length;
+      // The layer whose keys and values these are has had this token already.
+      const position = keys.length - (isShared ? 1 : 0);
       const { q, k, v, gates } = projectAll(input);
       for (const [vector, norm] of [
         [q, weights.qNorm],
@@ -40,22 +43,45 @@ export function attentionReference(
       ] as const) {
         for (let at = 0; at < vector.length; at += headDim) {
           const head = vector.subarray(at, at + headDim);
-          if (norm !== undefined) head.set(rmsNorm(head, norm.values, normEps));
-          rotate(head, position, config.rope.style, frequencies);
+          if (norm && !normAfterRotation) head.set(rmsNorm(head, norm.values, normEps));
+          if (config.rope) rotate(head, position, config.rope.style, frequencies!);
+          if (norm && normAfterRotation) head.set(rmsNorm(head, norm.values, normEps));
         }
       }
-      keys.push(k);
-      values.push(v);
+      if (!isShared) {
+        keys.push(k);
+        values.push(config.valueNorm ? normHeads(v, headDim, normEps) : v);
+      }
       const from = window === undefined ? 0 : Math.max(0, position + 1 - window);
-      const mixed = attend(q, keys.slice(from), values.slice(from), { heads, kvHeads, headDim, scale });
+      const mixed = attend(q, keys.slice(from), values.slice(from), {
+        heads,
+        kvHeads,
+        headDim,
+        scale,
+        softcap,
+        sinks: weights.sinks?.values,
+      });
       const open = gates?.map((gate) => 1 / (1 + Math.exp(-gate)));
-      return multiply(weights.output, open ? mixed.map((value, index) => value * open[index]!) : mixed);
+      return project(
+        weights.output,
+        weights.outputBias,
+        open ? mixed.map((value, index) => value * open[index]!) : mixed,
+      );
     },
     truncate(length) {
       keys.length = Math.min(keys.length, length);
       values.length = Math.min(values.length, length);
     },
   };
+}
+
+/** RMSNorm of each head, without a gain. */
+function normHeads(vector: Float32Array, headDim: number, eps: number): Float32Array {
+  const gains = new Float32Array(headDim).fill(1);
+  const out = new Float32Array(vector.length);
+  for (let at = 0; at < vector.length; at += headDim)
+    out.set(rmsNorm(vector.subarray(at, at + headDim), gains, eps), at);
+  return out;
 }
 
 /** Rows of each head's query are followed by those of its gate. */

@@ -12,6 +12,9 @@
 @group(0) @binding(2) var<storage, read> v_cache: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> step: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out: array<vec4<f32>>;
+//#if SINKS
+@group(0) @binding(7) var<storage, read> sinks: array<f32>;
+//#endif
 
 const LOWEST = -3.0e38;
 const DIM_LANES: u32 = D / 4;
@@ -82,7 +85,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       //#if WINDOW
       seen &= position + q - key < WINDOW;
       //#endif
-      weights[q * 32u + key_lane] = select(LOWEST, score_$i, seen);
+      weights[q * 32u + key_lane] = select(LOWEST, capped(score_$i), seen);
     }
     //#endunroll
     workgroupBarrier();
@@ -133,7 +136,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
   //#unroll i VALUE_ROWS
   if (has_$i & (row_$i < count)) {
-    out[(first + row_$i) * (OUT_STRIDE / 4u) + head * DIM_LANES + dim_lane] = sum_$i / mass[row_$i] * gate(first + row_$i, head, dim_lane);
+    var mass_$i = mass[row_$i];
+    //#if SINKS
+    let sink_$i = sinks[head];
+    let most_$i = max(largest[row_$i], sink_$i);
+    sum_$i *= exp(largest[row_$i] - most_$i);
+    mass_$i = mass_$i * exp(largest[row_$i] - most_$i) + exp(sink_$i - most_$i);
+    //#endif
+    out[(first + row_$i) * (OUT_STRIDE / 4u) + head * DIM_LANES + dim_lane] = sum_$i / mass_$i * gate(first + row_$i, head, dim_lane);
   }
   //#endunroll
 }

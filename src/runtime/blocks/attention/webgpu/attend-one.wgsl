@@ -17,11 +17,27 @@
 //#if QK_NORM
 @group(0) @binding(6) var<storage, read> head_norm: array<f32>;
 //#endif
+//#if SINKS
+//#if !SPLIT
+@group(0) @binding(7) var<storage, read> sinks: array<f32>;
+//#endif
+//#endif
 
 const LOWEST = -3.0e38;
 // Threads of the value phase: each has 4 dims; TOKEN_LANES tokens at a time.
 const DIM_LANES: u32 = D / 4;
 const TOKEN_LANES: u32 = WG / DIM_LANES;
+
+// Factor of the norm of the value head that begins at word `head`.
+fn value_factor(head: u32) -> f32 {
+//#if VALUE_NORM
+  var squares = 0.0;
+  for (var d = 0u; d < D; d++) { squares += qkv[head + d] * qkv[head + d]; }
+  return inverseSqrt(squares / f32(D) + VALUE_EPSILON);
+//#else
+  return 1.0;
+//#endif
+}
 
 // Rotated and scaled query heads.
 var<workgroup> query: array<vec4<f32>, GROUP * D / 4>;
@@ -77,9 +93,15 @@ fn main(
     var v = vec2<f32>(scratch[head * D + a], scratch[head * D + b]);
     //#if QK_NORM
     let gain_at = select(0u, D, head == GROUP);
-    v *= chunk_max[head] * vec2<f32>(head_norm[gain_at + a], head_norm[gain_at + b]);
+    let gain = chunk_max[head] * vec2<f32>(head_norm[gain_at + a], head_norm[gain_at + b]);
+    //#endif
+    //#if NORM_FIRST
+    v *= gain;
     //#endif
     v = turn(v, pair, position);
+    //#if NORM_LAST
+    v *= gain;
+    //#endif
     scratch[head * D + a] = v.x;
     scratch[head * D + b] = v.y;
   }
@@ -87,6 +109,7 @@ fn main(
   for (var i = tid; i < GROUP * D / 4u; i += WG) {
     query[i] = vec4<f32>(scratch[i * 4u], scratch[i * 4u + 1u], scratch[i * 4u + 2u], scratch[i * 4u + 3u]) * SCALE;
   }
+  //#if !SHARED
   if (has_new) {
     let block = block_of(slot, position);
     if (tid < D / 8u) {
@@ -97,9 +120,10 @@ fn main(
     }
     if (tid < D / 4u) {
       let at = source + (HEADS + KV_HEADS + kv_head) * D + tid * 4u;
-      v_cache[v_index(block, kv_head, position) + tid] = narrow(vec4<f32>(qkv[at], qkv[at + 1u], qkv[at + 2u], qkv[at + 3u]));
+      v_cache[v_index(block, kv_head, position) + tid] = narrow(value_factor(source + (HEADS + KV_HEADS + kv_head) * D) * vec4<f32>(qkv[at], qkv[at + 1u], qkv[at + 2u], qkv[at + 3u]));
     }
   }
+  //#endif
   if (tid < GROUP) { largest[tid] = LOWEST; }
   storageBarrier();
   workgroupBarrier();
@@ -135,6 +159,7 @@ fn main(
       }
     }
     //#unroll g GROUP
+    if (valid) { score_$g = capped(score_$g); }
     scratch[$gu * WG + tid] = score_$g;
     //#endunroll
     workgroupBarrier();
@@ -198,6 +223,12 @@ fn main(
     out[to + tid] = total;
     if (tid == 0u) { out[to + DIM_LANES] = vec4<f32>(largest[$g], mass, 0.0, 0.0); }
     //#else
+    //#if SINKS
+    let sink = sinks[first_head + $gu];
+    let most = max(largest[$g], sink);
+    total *= exp(largest[$g] - most);
+    mass = mass * exp(largest[$g] - most) + exp(sink - most);
+    //#endif
     out[row * (OUT_STRIDE / 4u) + (first_head + $gu) * DIM_LANES + tid] = total / mass * gate(row, first_head + $gu, tid);
     //#endif
   }

@@ -36,17 +36,23 @@ import {
 export class AttentionOnGpu implements GpuBlock {
   readonly matrices: readonly MatrixPlan[];
   readonly #block: Block<GgufTensorInfo, 'attention'>;
+  readonly #layer: number;
   readonly #label: string;
   readonly #qkv: readonly MatrixPlan[];
   readonly #output: MatrixPlan;
 
-  constructor(block: Block<GgufTensorInfo, 'attention'>, label: string) {
+  constructor(block: Block<GgufTensorInfo, 'attention'>, layer: number) {
+    const label = `layer ${layer}`;
     const { qkv, q, k, v, output } = block.weights;
     this.#block = block;
+    this.#layer = layer;
     this.#label = label;
     this.#qkv = qkv
       ? [stackRows(`${label} qkv`, [qkv])]
-      : runsOfFormat(`${label} qkv`, block.config.gated ? ungated(q!, k!, v!, block.config) : [q!, k!, v!]);
+      : runsOfFormat(
+          `${label} qkv`,
+          block.config.gated ? ungated(q!, k!, v!, block.config) : [q!, k, v].filter((tensor) => tensor !== undefined),
+        );
     this.#output = stackRows(`${label} attention output`, [output]);
     this.matrices = [...this.#qkv, this.#output];
   }
@@ -56,12 +62,18 @@ export class AttentionOnGpu implements GpuBlock {
     const { gpu, sizes, kvBlocks, vector } = room;
     const label = this.#label;
     const halfBytes = config.kvHeads * config.headDim * KV_BLOCK * 2;
-    const keys = gpu.memory.create(`${label} keys`, kvBlocks * halfBytes);
-    const values = gpu.memory.create(`${label} values`, kvBlocks * halfBytes);
-    const rope = room.rope(config.rope);
+    const isShared = config.sharedLayer !== undefined;
+    const make = (what: string) => gpu.memory.create(`${label} ${what}`, kvBlocks * halfBytes);
+    const { keys, values } = isShared
+      ? room.kv.get(config.sharedLayer!)!
+      : { keys: make('keys'), values: make('values') };
+    room.kv.set(this.#layer, { keys, values });
+    const rope = config.rope ? room.rope(config.rope) : gpu.memory.create(`${label} no rope`, 16);
     const { qBias, kBias, vBias, qNorm, kNorm } = weights;
+    const sinks = weights.sinks && vector(`${label} sinks`, config.heads, weights.sinks);
+    const outputBias = weights.outputBias && vector(`${label} output bias`, sizes.xStride, weights.outputBias);
     const bias = qBias && vector(`${label} qkv bias`, sizes.projectedStride, qBias, kBias, vBias);
-    const headNorm = qNorm && vector(`${label} head norms`, 2 * config.headDim, qNorm, kNorm);
+    const headNorm = qNorm && vector(`${label} head norms`, 2 * config.headDim, qNorm, ...(kNorm ? [kNorm] : []));
     const bound = (parts: PlanParts): AttentionBuffers => ({
       qkv: parts.buffers.projected,
       keys,
@@ -70,19 +82,20 @@ export class AttentionOnGpu implements GpuBlock {
       rope,
       out: parts.buffers.mixed,
       ...(headNorm && { headNorm }),
+      ...(sinks && { sinks }),
     });
     const projection = ({ buffers }: PlanParts) => ({ y: buffers.projected, yStride: sizes.projectedStride, bias });
     const mixed = ({ buffers }: PlanParts) => ({ buffer: buffers.mixed, stride: sizes.mixedStride });
     const attend = onceEach((parts: PlanParts) => this.#attend(parts, bound(parts)));
     return {
       ...branchVectors(room, `${label} attention`, weights),
-      kv: [keys, values].map((buffer) => ({ buffer, bytes: halfBytes })),
+      kv: isShared ? [] : [keys, values].map((buffer) => ({ buffer, bytes: halfBytes })),
       fused: async (parts, m, input, end) =>
         inOrder(
           await Promise.all([
             fusedProjection(parts, m, this.#qkv, input, projection(parts)),
             attend(parts),
-            fusedEnd(parts, m, this.#output, mixed(parts), end),
+            fusedEnd(parts, m, this.#output, mixed(parts), end, outputBias),
           ]),
         ),
       chunk: async (parts, end) =>
@@ -90,7 +103,7 @@ export class AttentionOnGpu implements GpuBlock {
           await Promise.all([
             chunkProjection(parts, this.#qkv, projection(parts)),
             attend(parts),
-            chunkEnd(parts, this.#output, mixed(parts), end),
+            chunkEnd(parts, this.#output, mixed(parts), end, outputBias),
           ]),
         ),
     };
@@ -111,8 +124,12 @@ export class AttentionOnGpu implements GpuBlock {
       qkvStride: sizes.projectedStride,
       outStride: sizes.mixedStride,
       scale: own.scale,
-      rope: { pairs: rope.dims / 2, interleaved: rope.style === 'interleaved' },
-      ...(own.qkNorm && { qkNorm: { epsilon: config.normEps } }),
+      rope: { pairs: (rope?.dims ?? 0) / 2, interleaved: rope?.style === 'interleaved' },
+      ...(own.qkNorm && { qkNorm: { epsilon: config.normEps, afterRotation: own.normAfterRotation } }),
+      softcap: own.softcap,
+      sinks: own.sinks,
+      shared: own.sharedLayer !== undefined,
+      ...(own.valueNorm && { valueNorm: { epsilon: config.normEps } }),
       ...(own.gated && { gateAt: (own.heads + 2 * own.kvHeads) * own.headDim }),
       ...(window !== undefined && { window }),
       queries: sizes.tileRows,
@@ -129,14 +146,21 @@ export class AttentionOnGpu implements GpuBlock {
         ? [compiler.compile(attendOneKernel(spec, true, gpu.abilities)), compiler.compile(attendMergeKernel(spec))]
         : []),
     ]);
+    const { sinks: _sinks, ...withoutSinks } = bound;
     const one = bindAttendOne(device, oneKernel, spec, bound);
     const rotate = bindRotate(device, rotateRows, spec, bound);
     const many = bindAttendMany(device, manyKernel, spec, bound);
     const { parts: partial, mixed, step } = buffers;
     const split = partsKernel &&
       mergeKernel && {
-        parts: bindAttendOne(device, partsKernel, spec, { ...bound, out: partial }),
-        merge: bindAttendMerge(device, mergeKernel, spec, { parts: partial, out: mixed, step, qkv: bound.qkv }),
+        parts: bindAttendOne(device, partsKernel, spec, { ...withoutSinks, out: partial }),
+        merge: bindAttendMerge(device, mergeKernel, spec, {
+          parts: partial,
+          out: mixed,
+          step,
+          qkv: bound.qkv,
+          ...(bound.sinks && { sinks: bound.sinks }),
+        }),
       };
     return (run, shape) => {
       if (shape.singles > 0) {

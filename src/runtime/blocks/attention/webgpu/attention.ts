@@ -19,16 +19,25 @@ export const KV_BLOCK = 32;
 export interface AttentionSpec {
   heads: number;
   kvHeads: number;
-  /** A multiple of 8, at most 256. */
+  /** A multiple of 8, at most 512. */
   headDim: number;
   /** f32 between two rows of qkv, and of the output; multiples of 4. */
   qkvStride: number;
   outStride: number;
   /** What query-key products are multiplied with. */
   scale: number;
+  /** No pairs: nothing is rotated. */
   rope: { pairs: number; interleaved: boolean };
   /** RMSNorm of query and key heads with this epsilon. */
-  qkNorm?: { epsilon: number };
+  qkNorm?: { epsilon: number; afterRotation?: boolean };
+  /** Scores are capped softly. */
+  softcap?: number | undefined;
+  /** Each head has one more score, of nothing. */
+  sinks?: boolean;
+  /** Keys and values are another layer's, and there already. */
+  shared?: boolean;
+  /** RMSNorm of value heads with this epsilon. */
+  valueNorm?: { epsilon: number };
   /** Word of a row of qkv where the gates of its heads begin: results are multiplied with their sigmoid. */
   gateAt?: number;
   /** A token attends to itself and the `window - 1` before. */
@@ -50,6 +59,8 @@ export interface AttentionBuffers {
   rope: GPUBuffer;
   out: GPUBuffer;
   headNorm?: GPUBuffer;
+  /** [heads] f32 */
+  sinks?: GPUBuffer;
 }
 
 function specValues(spec: AttentionSpec): TemplateValues {
@@ -63,7 +74,14 @@ function specValues(spec: AttentionSpec): TemplateValues {
     PAIRS: spec.rope.pairs,
     INTERLEAVED: spec.rope.interleaved,
     QK_NORM: spec.qkNorm !== undefined,
+    NORM_FIRST: spec.qkNorm !== undefined && spec.qkNorm.afterRotation !== true,
+    NORM_LAST: spec.qkNorm?.afterRotation === true,
     EPSILON: spec.qkNorm?.epsilon ?? 0,
+    SOFTCAP: spec.softcap ?? 0,
+    SHARED: spec.shared === true,
+    VALUE_NORM: spec.valueNorm !== undefined,
+    VALUE_EPSILON: spec.valueNorm?.epsilon ?? 0,
+    SINKS: spec.sinks === true,
     WINDOW: spec.window ?? 0,
     GATED: spec.gateAt !== undefined,
     GATE_AT: spec.gateAt ?? 0,
@@ -80,7 +98,7 @@ function specValues(spec: AttentionSpec): TemplateValues {
  */
 export function attendOneThreads(headDim: number, abilities: Pick<GpuAbilities, 'unroll'>): number {
   if (abilities.unroll) return 256;
-  return headDim <= 128 ? 32 : 64;
+  return headDim <= 128 ? 32 : headDim / 4;
 }
 
 /** Most threads there can be, which workgroup memory is planned for. */
@@ -131,6 +149,7 @@ export function attendOneKernel(spec: AttentionSpec, split: boolean, abilities: 
       4: 'read',
       5: 'write',
       ...(spec.qkNorm && { 6: 'read' as const }),
+      ...(spec.sinks && !split && { 7: 'read' as const }),
     },
   };
 }
@@ -140,9 +159,10 @@ export function bindAttendOne(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
-  buffers: AttentionBuffers,
+  { sinks, ...buffers }: AttentionBuffers,
 ): Dispatch {
-  return bindKernel(device, kernel, attentionBindings(buffers), [1, spec.heads / headsPerGroup(spec), 1]);
+  const bound = { ...attentionBindings(buffers), ...(sinks && { 7: sinks }) };
+  return bindKernel(device, kernel, bound, [1, spec.heads / headsPerGroup(spec), 1]);
 }
 
 /** Puts the splits together. */
@@ -157,11 +177,19 @@ export function attendMergeKernel(spec: AttentionSpec): KernelSource {
         QKV_STRIDE: spec.qkvStride,
         GATED: spec.gateAt !== undefined,
         GATE_AT: spec.gateAt ?? 0,
+        SINKS: spec.sinks === true,
+        WG: Math.max(64, spec.headDim / 4),
       },
       gateCode,
       mergeCode,
     ),
-    bindings: { 0: 'read', 1: 'write', 2: 'read', ...(spec.gateAt !== undefined && { 3: 'read' as const }) },
+    bindings: {
+      0: 'read',
+      1: 'write',
+      2: 'read',
+      ...(spec.gateAt !== undefined && { 3: 'read' as const }),
+      ...(spec.sinks && { 7: 'read' as const }),
+    },
   };
 }
 
@@ -169,10 +197,16 @@ export function bindAttendMerge(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
-  buffers: { parts: GPUBuffer; out: GPUBuffer; step: GPUBuffer; qkv: GPUBuffer },
+  buffers: { parts: GPUBuffer; out: GPUBuffer; step: GPUBuffer; qkv: GPUBuffer; sinks?: GPUBuffer },
 ): Dispatch {
-  const { parts, out, step, qkv } = buffers;
-  const bound = { 0: parts, 1: out, 2: step, ...(spec.gateAt !== undefined && { 3: qkv }) };
+  const { parts, out, step, qkv, sinks } = buffers;
+  const bound = {
+    0: parts,
+    1: out,
+    2: step,
+    ...(spec.gateAt !== undefined && { 3: qkv }),
+    ...(sinks && { 7: sinks }),
+  };
   return bindKernel(device, kernel, bound, [spec.heads, 1]);
 }
 
@@ -203,7 +237,7 @@ export function bindRotate(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
-  buffers: AttentionBuffers,
+  { sinks: _sinks, ...buffers }: AttentionBuffers,
 ): Dispatch {
   const items = (spec.heads * spec.headDim) / 2 + (spec.kvHeads * spec.headDim) / 8;
   return bindKernel(device, kernel, attentionBindings(buffers), [Math.ceil(items / 64), 1]);
@@ -211,7 +245,7 @@ export function bindRotate(
 
 /** Rows of a tile of `attend-many`. */
 export function queriesPerTile(headDim: number): number {
-  return headDim <= 128 ? 16 : 8;
+  return headDim <= 128 ? 16 : headDim <= 256 ? 8 : 4;
 }
 
 /** Causal attention of a prefill chunk. */
@@ -243,6 +277,7 @@ export function attendManyKernel(spec: AttentionSpec, abilities: Pick<GpuAbiliti
       2: 'read',
       3: 'read',
       5: 'write',
+      ...(spec.sinks && { 7: 'read' as const }),
     },
   };
 }
@@ -252,10 +287,15 @@ export function bindAttendMany(
   device: GPUDevice,
   kernel: Kernel,
   spec: AttentionSpec,
-  buffers: AttentionBuffers,
+  { sinks, ...buffers }: AttentionBuffers,
 ): Dispatch {
   const { 0: qkv, 4: _rope, 6: _norm, ...bindings } = attentionBindings(buffers);
-  return bindKernel(device, kernel, { ...bindings, ...(spec.gateAt !== undefined && { 0: qkv! }) }, [spec.heads, 1]);
+  return bindKernel(
+    device,
+    kernel,
+    { ...bindings, ...(spec.gateAt !== undefined && { 0: qkv! }), ...(sinks && { 7: sinks }) },
+    [spec.heads, 1],
+  );
 }
 
 function attentionBindings(buffers: AttentionBuffers): Record<number, GPUBuffer> {

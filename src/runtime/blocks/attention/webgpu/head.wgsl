@@ -1,4 +1,4 @@
-// A query or key head as attention needs it: RMSNorm (QK_NORM), then rotary positions. Shared by rotate.wgsl and attend-one.wgsl.
+// A query or key head as attention needs it: RMSNorm (QK_NORM), then rotary positions (with NORM_LAST the other way round). Shared by rotate.wgsl and attend-one.wgsl.
 //
 // head_norm  [2, D] f32: gain of query heads, of key heads (QK_NORM)
 // rope       [context, PAIRS] vec2 (cosine, sine)
@@ -14,6 +14,15 @@ fn pair_first(i: u32) -> u32 {
 fn pair_second(i: u32) -> u32 {
   if (i >= PAIRS) { return 2u * i + 1u; }
   return select(i + PAIRS, 2u * i + 1u, INTERLEAVED);
+}
+
+// What a score becomes before the softmax.
+fn capped(score: f32) -> f32 {
+//#if SOFTCAP
+  return SOFTCAP * tanh(clamp(score / SOFTCAP, -15.0, 15.0));
+//#else
+  return score;
+//#endif
 }
 
 fn turn(pair: vec2<f32>, i: u32, position: u32) -> vec2<f32> {

@@ -30,21 +30,36 @@ fn head_factor(head: u32) -> f32 {
 //#endif
 }
 
+// Factor of the norm of the value head that begins at word `head`.
+fn value_factor(head: u32) -> f32 {
+//#if VALUE_NORM
+  var squares = 0.0;
+  for (var d = 0u; d < D; d++) { squares += qkv[head + d] * qkv[head + d]; }
+  return inverseSqrt(squares / f32(D) + VALUE_EPSILON);
+//#else
+  return 1.0;
+//#endif
+}
+
 // Pair of a head that begins at word `head`, normed and turned. gain_at: where its gains begin.
 fn turned(head: u32, pair: u32, position: u32, factor: f32, gain_at: u32) -> vec2<f32> {
   let a = pair_first(pair);
   let b = pair_second(pair);
   var v = vec2<f32>(qkv[head + a], qkv[head + b]);
-  //#if QK_NORM
+  //#if NORM_FIRST
   v *= factor * vec2<f32>(head_norm[gain_at + a], head_norm[gain_at + b]);
   //#endif
-  return turn(v, pair, position);
+  v = turn(v, pair, position);
+  //#if NORM_LAST
+  v *= factor * vec2<f32>(head_norm[gain_at + a], head_norm[gain_at + b]);
+  //#endif
+  return v;
 }
 
 // Pair that element d is in.
 fn pair_of(d: u32) -> u32 {
   if (INTERLEAVED || d >= 2u * PAIRS) { return d / 2u; }
-  return d % PAIRS;
+  return d % max(PAIRS, 1u);
 }
 
 @compute @workgroup_size(64)
@@ -61,7 +76,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     out[to + pair_second(pair)] = v.y;
     return;
   }
-  if (id.x >= ITEMS) { return; }
+  if (SHARED || id.x >= ITEMS) { return; }
   let item = id.x - QUERY_ITEMS;
   let kv_head = item / (D / 8u);
   let unit = item % (D / 8u);
@@ -80,9 +95,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   }
   let block = block_of(step[ROWS_AT + row * 4u + 2u], position);
   k_cache[k_index(block, kv_head, position) + unit * 32u] = words;
+  let value = value_factor(source + KV_HEADS * D);
   for (var i = 0u; i < 2u; i++) {
     let at = source + KV_HEADS * D + unit * 8u + i * 4u;
     v_cache[v_index(block, kv_head, position) + unit * 2u + i] =
-      narrow(vec4<f32>(qkv[at], qkv[at + 1u], qkv[at + 2u], qkv[at + 3u]));
+      narrow(value * vec4<f32>(qkv[at], qkv[at + 1u], qkv[at + 2u], qkv[at + 3u]));
   }
 }

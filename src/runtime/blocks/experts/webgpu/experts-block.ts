@@ -63,32 +63,23 @@ export class ExpertsOnGpu implements GpuBlock {
       kv: [],
       fused: async (parts, m, input, end) => {
         const after = afterRead(input);
-        return inOrder(
-          await Promise.all([
-            fusedProjection(parts, m, [this.#router], input, router(parts)),
-            this.#experts(parts, after, end, extra),
-            ...(this.#shared
-              ? [
-                  fusedProjection(parts, m, [this.#shared.gateUp], after, shared(parts)),
-                  fusedEnd(parts, m, this.#shared.down, sharedInner(parts), onto(end)),
-                ]
-              : []),
-          ]),
-        );
+        const [routed, experts, sharedGateUp, sharedDown] = await Promise.all([
+          fusedProjection(parts, m, [this.#router], input, router(parts)),
+          this.#experts(parts, after, end, extra),
+          this.#shared && fusedProjection(parts, m, [this.#shared.gateUp], after, shared(parts)),
+          this.#shared && fusedEnd(parts, m, this.#shared.down, sharedInner(parts), onto(end)),
+        ]);
+        return ordered(routed, experts, sharedGateUp, sharedDown);
       },
-      chunk: async (parts, end) =>
-        inOrder(
-          await Promise.all([
-            chunkProjection(parts, [this.#router], router(parts)),
-            this.#experts(parts, { x: parts.buffers.normed }, end, extra),
-            ...(this.#shared
-              ? [
-                  chunkProjection(parts, [this.#shared.gateUp], shared(parts)),
-                  chunkEnd(parts, this.#shared.down, sharedInner(parts), onto(end)),
-                ]
-              : []),
-          ]),
-        ),
+      chunk: async (parts, end) => {
+        const [routed, experts, sharedGateUp, sharedDown] = await Promise.all([
+          chunkProjection(parts, [this.#router], router(parts)),
+          this.#experts(parts, { x: parts.buffers.normed }, end, extra),
+          this.#shared && chunkProjection(parts, [this.#shared.gateUp], shared(parts)),
+          this.#shared && chunkEnd(parts, this.#shared.down, sharedInner(parts), onto(end)),
+        ]);
+        return ordered(routed, experts, sharedGateUp, sharedDown);
+      },
     };
   }
 
@@ -98,7 +89,7 @@ export class ExpertsOnGpu implements GpuBlock {
     { x, gain }: FusedInput,
     end: BranchEnd,
     extra: GPUBuffer | undefined,
-  ): Promise<Recorder> {
+  ): Promise<Experts> {
     const spec: ExpertsSpec = {
       config: this.#block.config,
       hidden: config.hiddenSize,
@@ -113,9 +104,24 @@ export class ExpertsOnGpu implements GpuBlock {
       bindGateUp(gpu.device, compiler, spec, matrices.get(this.#gateUp)!, { ...bound, x, gain }, norm),
       bindDown(gpu.device, compiler, spec, matrices.get(this.#down)!, { ...bound, y: end.y }, end),
     ]);
-    return (run, { rows }) => {
-      run(gateUp, gateUp.x, gateUp.y, rows);
-      run(down, down.x, rows);
+    return {
+      gateUp: (run, { rows }) => run(gateUp, gateUp.x, gateUp.y, rows),
+      down: (run, { rows }) => run(down, down.x, rows),
     };
   }
+}
+
+interface Experts {
+  gateUp: Recorder;
+  down: Recorder;
+}
+
+/** All that reads the residual comes before what adds to it. */
+function ordered(
+  routed: Recorder,
+  { gateUp, down }: Experts,
+  sharedGateUp: Recorder | undefined,
+  sharedDown: Recorder | undefined,
+): Recorder {
+  return inOrder([routed, gateUp, ...(sharedGateUp ? [sharedGateUp] : []), down, ...(sharedDown ? [sharedDown] : [])]);
 }

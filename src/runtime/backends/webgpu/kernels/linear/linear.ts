@@ -22,8 +22,8 @@ export interface LinearSpec extends EpilogueSpec {
   xStride: number;
   /** Normalise x first; `width` and `epsilon` of the RMSNorm. */
   norm?: { width: number; epsilon: number };
-  /** Add RMSNorm(t) * gain to x before that norm, with the same width and epsilon. */
-  postNorm?: boolean;
+  /** Add RMSNorm(t) * gain to x before that norm; `width` and `epsilon` of this RMSNorm. `scaled`: the sum is multiplied with what comes after its gains. */
+  postNorm?: { width: number; epsilon: number; scaled?: boolean };
   /** Store x with RMSNorm(t) added. */
   xOut?: boolean;
   /** Word of the step buffer from which on the rows of x are listed. */
@@ -40,6 +40,7 @@ export interface LinearBuffers {
   postGain?: GPUBuffer;
   xOut?: GPUBuffer;
   step?: GPUBuffer;
+  factor?: GPUBuffer | undefined;
 }
 
 /** Matrix times one row or a few, with what comes before and after it fused in. */
@@ -48,7 +49,8 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
   const { lanes, rowLanes, rows } = spec.tile;
   const has = {
     NORM: spec.norm !== undefined,
-    POST_NORM: spec.postNorm === true,
+    POST_NORM: spec.postNorm !== undefined,
+    POST_SCALED: spec.postNorm?.scaled === true,
     X_OUT: spec.xOut === true,
     GATHER: spec.gatherAt !== undefined,
   };
@@ -67,8 +69,8 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       UNITS: unitsPerRow(spec.format, spec.cols),
       X_STRIDE: spec.xStride,
       X_VECTORS: Math.ceil(spec.cols / 4),
-      WIDTH: spec.norm?.width ?? spec.cols,
-      EPSILON: spec.norm?.epsilon ?? 0,
+      WIDTH: (spec.norm ?? spec.postNorm)?.width ?? spec.cols,
+      EPSILON: (spec.norm ?? spec.postNorm)?.epsilon ?? 0,
       M: spec.m,
       TK: lanes,
       TR: rowLanes,
@@ -91,6 +93,7 @@ export function linearKernel(spec: LinearSpec, abilities: GpuAbilities): KernelS
       ...(spec.bias && { 5: 'read' as const }),
       ...(has.POST_NORM && { 6: 'read' as const, 7: 'read' as const }),
       ...(has.X_OUT && { 8: 'write' as const }),
+      ...(spec.factor && { 10: 'read' as const }),
       ...(has.GATHER && { 9: 'read' as const }),
     },
   };
@@ -119,6 +122,7 @@ export function bindLinear(
       ...(buffers.postGain && { 7: buffers.postGain }),
       ...(buffers.xOut && { 8: buffers.xOut }),
       ...(buffers.step && { 9: buffers.step }),
+      ...(buffers.factor && { 10: buffers.factor }),
     },
     [linearGroups(spec), Math.ceil(tokenRows / spec.m)],
   );

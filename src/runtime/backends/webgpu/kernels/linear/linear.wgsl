@@ -4,7 +4,8 @@
 // weights  [N, UNITS] units of 16 bytes; scales as the format says
 // y        [rows, Y_STRIDE] f32, written from column Y_OFFSET
 // in       x, or with NORM: RMSNorm(x) * gain, whose factor is applied after the sum
-//          with POST_NORM: x + RMSNorm(t) * post_gain first (Gemma); workgroup 0 stores that sum in x_out
+//          with POST_NORM: x + RMSNorm(t) * post_gain first (Gemma), with POST_SCALED times what comes after these gains; workgroup 0
+//          stores that in x_out
 //          with GATHER: row m of in is row step[GATHER_AT + m] of x
 // epilogue epilogue.wgsl
 //
@@ -127,6 +128,9 @@ fn main(
     var x_$m = x[from_$m + at + j];
     //#if POST_NORM
     x_$m += t[from_$m + at + j] * inv_$m * post;
+    //#if POST_SCALED
+    x_$m *= post_gain[X_STRIDE / 4u].x;
+    //#endif
     //#if X_OUT
     if (group.x == 0u && row_lane == 0u) { x_out[from_$m + at + j] = x_$m; }
     //#endif

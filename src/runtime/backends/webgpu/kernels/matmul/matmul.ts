@@ -34,6 +34,7 @@ export interface MatmulBuffers {
   y: GPUBuffer;
   bias?: GPUBuffer;
   step: GPUBuffer;
+  factor?: GPUBuffer | undefined;
 }
 
 /** Matrix times many rows, weights unpacked once for a tile of rows. */
@@ -66,6 +67,7 @@ export function matmulKernel(spec: MatmulSpec, abilities: GpuAbilities): KernelS
       ...(traits.scaleBytes > 0 && { 2: 'read' as const }),
       3: 'write',
       ...(spec.bias && { 5: 'read' as const }),
+      ...(spec.factor && { 10: 'read' as const }),
       9: 'read',
     },
   };
@@ -90,6 +92,7 @@ export function bindMatmul(
       3: buffers.y,
       ...(buffers.bias && { 5: buffers.bias }),
       9: buffers.step,
+      ...(buffers.factor && { 10: buffers.factor }),
     },
     [Math.ceil(spec.rows / 64), Math.ceil(tokenRows / spec.tile.tileRows)],
   );

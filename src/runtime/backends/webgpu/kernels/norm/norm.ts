@@ -11,6 +11,8 @@ export interface NormSpec {
   norm?: boolean;
   /** Add RMSNorm(t) * gain to x first. */
   postNorm: boolean;
+  /** The sum is multiplied with what comes after the gains of that norm. */
+  postScaled?: boolean;
 }
 
 export interface NormBuffers {
@@ -22,13 +24,21 @@ export interface NormBuffers {
 }
 
 /** RMSNorm of many rows. */
-export function normKernel({ width, epsilon, stride, norm = true, postNorm }: NormSpec): KernelSource {
+export function normKernel({
+  width,
+  epsilon,
+  stride,
+  norm = true,
+  postNorm,
+  postScaled = false,
+}: NormSpec): KernelSource {
   return {
     label: `norm ${width}`,
     code: composeShader(
       {
         NORM: norm,
         POST_NORM: postNorm,
+        POST_SCALED: postScaled,
         WIDTH: width,
         VECTORS: Math.ceil(width / 4),
         STRIDE: stride,

@@ -1,5 +1,6 @@
 // norm: out[m] = RMSNorm(x[m]) * gain (without NORM x[m] as it is), for the rows of a prefill chunk.
-// With POST_NORM x[m] += RMSNorm(t[m]) * post_gain first, stored in place (Gemma).
+// With POST_NORM x[m] += RMSNorm(t[m]) * post_gain first, stored in place (Gemma), with POST_SCALED times
+// what comes after these gains.
 //
 // x, t, out [rows, STRIDE] f32 (as vec4); gains [STRIDE] f32, zero beyond the width
 // workgroup: 64 threads a row; dispatch: (rows)
@@ -35,7 +36,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let post = inverse_rms(tid, squares);
   squares = 0.0;
   for (var i = tid; i < VECTORS; i += 64u) {
-    let sum = x[at + i] + t[at + i] * post * post_gain[i];
+    var sum = x[at + i] + t[at + i] * post * post_gain[i];
+    //#if POST_SCALED
+    sum *= post_gain[STRIDE / 4u].x;
+    //#endif
     x[at + i] = sum;
     squares += dot(sum, sum);
   }
