@@ -91,7 +91,8 @@ export class States {
     const first = Math.floor(position / KV_BLOCK);
     const last = Math.floor(end / KV_BLOCK);
     for (let block = first; block < last; block++) {
-      const page = this.#everyBlock || block === last - 1 ? this.#takeSpare() : undefined;
+      const isKept = this.#everyBlock || block === last - 1;
+      const page = isKept ? (this.takeSpare() ?? this.#takeOwn(states, source, end)) : undefined;
       this.#writer.setMark(slot, block, page ?? EMPTY_STATE);
       if (page !== undefined) states.kept.push({ position: (block + 1) * KV_BLOCK, page });
     }
@@ -99,8 +100,25 @@ export class States {
     return { replay, source, target };
   }
 
-  #takeSpare(): number | undefined {
+  /** A page that no sequence needs to go on, if there is one or what is kept for later gives one up. */
+  takeSpare(): number | undefined {
     return this.#pages.makeRoom(1 + 2 * this.#unopened) ? this.#pages.take() : undefined;
+  }
+
+  /** Gives up the state of the sequence whose neighbours are closest, so that those it keeps are spread out; never the one that is read. */
+  #takeOwn({ kept, work }: SequenceStates, source: number, end: number): number | undefined {
+    const marks = kept.filter(({ page }) => page !== source && !work.includes(page));
+    const gapOf = (index: number) => (marks[index + 1]?.position ?? end) - (marks[index - 1]?.position ?? 0);
+    const [closest] = [...marks.keys()].sort((a, b) => gapOf(a) - gapOf(b));
+    if (closest === undefined) return undefined;
+    const { page } = marks[closest]!;
+    // Others may hold it too: then nothing is gained.
+    if (this.#pages.isShared(page)) return undefined;
+    kept.splice(
+      kept.findIndex((state) => state.page === page),
+      1,
+    );
+    return page;
   }
 
   #give(states: readonly State[], work: readonly number[]): void {

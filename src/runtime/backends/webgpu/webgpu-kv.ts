@@ -116,8 +116,12 @@ export class WebGpuKv implements BackendKv {
       last === undefined || (last instanceof Uint8Array ? this.#hasState(last) : this.#poolBlock(last).resumes);
     if (!resumes) throw new RangeError('Cannot restore KV: the state at the end of the last block was not kept');
     for (const block of shared) this.#touch(block);
-    // Pages for the states among the bytes; all but the last one are only kept for others.
-    const pages = bytes.map((block) => (this.#hasState(block) ? statePages?.take() : undefined));
+    // The sequence goes on from the last state; those before it are only kept for others, where there is room.
+    const pages = bytes.map((block, index) =>
+      this.#hasState(block)
+        ? (this.#parts.states?.takeSpare() ?? (index === bytes.length - 1 ? statePages?.take() : undefined))
+        : undefined,
+    );
     const state = bytes.length > 0 ? pages.at(-1) : shared.at(-1)?.page;
     const taken = sequences.attach(
       sequence,
