@@ -12,6 +12,7 @@ export default tseslint.config(
       'tools/types/consumer/',
       'dist/',
       'dist-demo/',
+      'dist-docs/',
       'node_modules/',
       'models/',
       '.cache/',

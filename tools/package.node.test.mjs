@@ -70,12 +70,15 @@ describe('npm pack', () => {
       'CHANGELOG.md',
       'dist/index.js',
       'dist/index.d.ts',
+      'dist/custom-elements.json',
+      'docs/frameworks.md',
       'models/tutor/README.md',
     ])
       assert.ok(files.includes(needed), `${needed} is missing`);
     const strays = files.filter(
       (path) =>
-        !/^(dist|models\/tutor)\//.test(path) && !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/.test(path),
+        !/^(dist|models\/tutor)\//.test(path) &&
+        !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/[\w-]+\.md)$/.test(path),
     );
     assert.deepEqual(strays, []);
     assert.deepEqual(
@@ -95,7 +98,13 @@ describe('npm pack', () => {
   });
 
   it('package: every entry point imports in Node without throwing', () => {
-    for (const entry of ['index.js', 'ui/index.js', 'runtime/metrics/index.js', 'runtime/bench/index.js']) {
+    for (const entry of [
+      'index.js',
+      'ui/index.js',
+      'ui/react/index.js',
+      'runtime/metrics/index.js',
+      'runtime/bench/index.js',
+    ]) {
       const url = new URL(`file://${join(folder, 'node_modules/tokenglass/dist', entry)}`).href;
       execFileSync(process.execPath, ['--input-type=module', '-e', `await import(${JSON.stringify(url)})`], {
         cwd: folder,

@@ -38,7 +38,7 @@ export interface TokenglassErrorOptions {
  * @example
  * ```ts
  * try { await createEngine({ model: 'tutor' }); }
- * catch (error) { if (isTokenglassError(error, 'no-adapter')) showServerFallback(); else throw error; }
+ * catch (error) { if (isTokenglassError(error, 'no-adapter')) show(error.message); else throw error; }
  * ```
  */
 export class TokenglassError extends Error {

@@ -77,7 +77,7 @@ export interface GenerateRequest {
   priority?: Priority;
   /** Ends the request with the error `timeout` this many ms after the call, wherever it is then; tokens so far have been given. @default never */
   timeoutMs?: number;
-  /** Caller's time of the request (see {@link Clock}); TTFT counts from it. @default the time `generate` was called */
+  /** Caller's time of the request (see `Clock`); TTFT counts from it. @default the time `generate` was called */
   calledAtMs?: number;
 }
 
@@ -106,7 +106,7 @@ export interface TextLogprob {
 /** One output token. Counts and gaps are always of these, never of deltas. */
 export interface OutputToken {
   id: number;
-  /** When its id was known to the engine (see {@link Clock}). */
+  /** When its id was known to the engine (see `Clock`). */
   atMs: number;
   /** Natural log of its probability at temperature 1, before penalties; absent unless asked for. */
   logprob?: number;

@@ -20,7 +20,7 @@ export interface CatalogEntry {
   kvBytesPerToken: number;
   /** Bytes to download, in the format that the engine `webgpu` takes. */
   downloadBytes: number;
-  /** Bytes that it takes while it runs, with {@link CATALOG_CONTEXT_TOKENS} of context; an estimate. */
+  /** Bytes that it takes while it runs, with `CATALOG_CONTEXT_TOKENS` of context; an estimate. */
   neededBytes: number;
   /** Where it is downloaded from; absent for the built-in model. */
   hub?: { gguf: CatalogHubFiles; onnx: CatalogHubFiles };

@@ -15,11 +15,6 @@ export type PromptInput =
 
 /**
  * A function that turns messages or raw text into the ids that go to the model.
- * @example
- * ```ts
- * const encode = createPromptEncoder(createGgufTokenizer(metadata), createGgufChatTemplate(metadata));
- * encode({ messages: [{ role: 'user', content: 'What is TTFT?' }] });
- * ```
  */
 export function createPromptEncoder(tokenizer: Tokenizer, template: ChatTemplate): (input: PromptInput) => number[] {
   return (input) =>

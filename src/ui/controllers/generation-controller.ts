@@ -43,8 +43,8 @@ export interface GenerationListener {
  *
  * @example
  * ```ts
- * readonly #generation = new GenerationController(this, { onDelta: ({ text }) => this.#answer.append(text) });
- * void this.#generation.run(engine, { messages });
+ * const generation = new GenerationController(chat, { onDelta: ({ text }) => output.append(text) });
+ * void generation.run(engine, { messages });
  * ```
  */
 export class GenerationController implements ReactiveController {

@@ -39,7 +39,7 @@ import { probeWords } from './probe-words.ts';
  *
  * @example
  * ```ts
- * dashboard.source = document.querySelector('tg-chat');
+ * dashboard.source = document.querySelector('tg-chat')!;
  * dashboard.engine = engine;
  * ```
  */

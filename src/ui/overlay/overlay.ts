@@ -34,7 +34,7 @@ const DRAW_AT_LEAST_EVERY_MS = 1000;
  *
  * @example
  * ```ts
- * overlay.source = document.querySelector('tg-chat');
+ * overlay.source = document.querySelector('tg-chat')!;
  * overlay.engine = engine;
  * ```
  */

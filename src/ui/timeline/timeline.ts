@@ -16,7 +16,7 @@ export class TgTimeline extends LitElement {
   static override styles = [tokens, controls, timelineStyles];
   static override properties = { gapsMs: { attribute: false }, slowMs: { type: Number, attribute: 'slow-ms' } };
 
-  /** Gaps between tokens in order of time; the last {@link TICK_COUNT} are shown. @default [] */
+  /** Gaps between tokens in order of time; the last `TICK_COUNT` are shown. @default [] */
   declare gapsMs: readonly number[];
   /** Where a gap begins to be felt. @default Infinity */
   declare slowMs: number;

@@ -3,11 +3,6 @@ import type { Scenario } from './scenario.ts';
 /**
  * Scenarios by the names that `--scenario` takes. One named `prefix-cache` lies in `prefix-cache.ts` beside this file, and is
  * imported when it is run; the command line lists them by their files, without building anything.
- *
- * @example
- * ```ts
- * 'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),
- * ```
  */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'prefix-cache': async (context) => (await import('./prefix-cache.ts')).prefixCache(context),

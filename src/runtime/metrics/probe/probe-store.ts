@@ -7,7 +7,7 @@ export interface ProbeStore {
   set(key: string, value: unknown): Promise<void>;
 }
 
-/** Name of a device in a store. @param threads of the CPU, where that computes */
+/** Name of a device in a store: of the adapter, or of the CPU by its threads where that computes. */
 export function probeKey(device: { adapter: AdapterInfo } | { threads: number }): string {
   if ('threads' in device) return `${PROBE_SCHEMA}:cpu:${device.threads}`;
   const { vendor, architecture, description } = device.adapter;
