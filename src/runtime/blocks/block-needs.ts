@@ -1,3 +1,4 @@
+import { mamba2Needs } from './mamba2/mamba2.ts';
 import { layerEmbeddingNeeds } from './layer-embedding/layer-embedding.ts';
 import { expertsNeeds } from './experts/experts.ts';
 import { deltaNetNeeds } from './delta-net/delta-net.ts';
@@ -13,6 +14,8 @@ export function blockNeeds(config: BlockConfig): BlockNeeds {
       return attentionNeeds(config);
     case 'layer-embedding':
       return layerEmbeddingNeeds(config);
+    case 'mamba2':
+      return mamba2Needs(config);
     case 'experts':
       return expertsNeeds(config);
     case 'delta-net':

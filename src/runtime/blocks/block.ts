@@ -4,6 +4,7 @@ import type { DeltaNetConfig, DeltaNetWeights } from './delta-net/delta-net.ts';
 import type { DenseConfig, DenseWeights } from './dense/dense.ts';
 import type { ExpertsConfig, ExpertsWeights } from './experts/experts.ts';
 import type { LayerEmbeddingConfig, LayerEmbeddingWeights } from './layer-embedding/layer-embedding.ts';
+import type { Mamba2Config, Mamba2Weights } from './mamba2/mamba2.ts';
 import type { ShortConvConfig, ShortConvWeights } from './short-conv/short-conv.ts';
 
 /** `gelu-tanh` is the approximation with tanh. */
@@ -38,6 +39,7 @@ interface BlockKinds<Weight> {
   experts: { config: ExpertsConfig; weights: ExpertsWeights<Weight> };
   'delta-net': { config: DeltaNetConfig; weights: DeltaNetWeights<Weight> };
   'layer-embedding': { config: LayerEmbeddingConfig; weights: LayerEmbeddingWeights<Weight> };
+  mamba2: { config: Mamba2Config; weights: Mamba2Weights<Weight> };
   'short-conv': { config: ShortConvConfig; weights: ShortConvWeights<Weight> };
 }
 

@@ -43,6 +43,10 @@ export function checkModel(config: ModelConfig): void {
   for (const block of config.layers.flatMap(({ blocks }) => blocks)) {
     if (block.kind === 'delta-net' && ![16, 32, 64, 128, 256].includes(block.headDim))
       throw unsupported(`the heads of its delta net are ${block.headDim} wide; 16, 32, 64, 128 and 256 are run`);
+    if (block.kind === 'mamba2' && (block.stateDim % 4 !== 0 || ![16, 32, 64, 128, 256].includes(block.headDim)))
+      throw unsupported(
+        `its Mamba heads are ${block.headDim} wide, with states of ${block.stateDim}; widths of 16, 32, 64, 128 and 256 are run, and multiples of 4`,
+      );
     if (block.kind === 'experts' && block.size % 4 !== 0)
       throw unsupported(`its experts are ${block.size} wide; multiples of 4 are run`);
   }

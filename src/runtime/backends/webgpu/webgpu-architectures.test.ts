@@ -32,6 +32,7 @@ const MODELS: readonly Pick<SyntheticModel, 'architecture' | 'layers'>[] = [
   { architecture: 'hunyuan-dense', layers: 2 },
   { architecture: 'gpt-oss', layers: 2 },
   { architecture: 'gemma4', layers: 6 },
+  { architecture: 'granitehybrid', layers: 3 },
 ];
 
 /** Most likely tokens after each token of `input`, given in rows of up to `width`. */
@@ -80,7 +81,6 @@ describe('webgpu backend: architectures against llama.cpp', () => {
         path: 'model.gguf',
         contextTokens: 128,
         maxBatch: 3,
-        chunks: 'tiled',
       })) as Backend & { kv: BackendKv };
       try {
         const open = (): SequenceId => backend.openSequence(sequenceOptions());

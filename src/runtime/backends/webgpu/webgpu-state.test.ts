@@ -11,6 +11,7 @@ import { memorySource } from './testing/memory-source.ts';
 const MODELS: readonly SyntheticModel[] = [
   { ...SHAPES.small, architecture: 'lfm2', quantization: 'Q8_0', layers: 3 },
   { ...SHAPES.small, architecture: 'qwen35', quantization: 'Q8_0', layers: 4 },
+  { ...SHAPES.small, architecture: 'granitehybrid', quantization: 'Q8_0', layers: 3 },
 ];
 
 /** Log-probabilities of the same tokens by kernels for one row and for several. */

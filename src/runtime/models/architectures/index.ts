@@ -6,7 +6,7 @@ import { gemma3 } from './gemma3.ts';
 import { gemma4 } from './gemma4.ts';
 import { glm4 } from './glm4.ts';
 import { gptOss } from './gpt-oss.ts';
-import { granite, granitemoe, minicpm } from './granite.ts';
+import { granite, granitehybrid, granitemoe, minicpm } from './granite.ts';
 import { hunyuanDense } from './hunyuan-dense.ts';
 import { lfm2, lfm2moe } from './lfm2.ts';
 import { llama } from './llama.ts';
@@ -30,6 +30,7 @@ const ALL: readonly Architecture[] = [
   smollm3,
   granite,
   granitemoe,
+  granitehybrid,
   minicpm,
   gemma2,
   exaone4,

@@ -1,3 +1,4 @@
+import { mamba2Reference } from '../../blocks/mamba2/testing/mamba2-reference.ts';
 import { layerEmbeddingReference } from '../../blocks/layer-embedding/testing/layer-embedding-reference.ts';
 import { expertsReference } from '../../blocks/experts/testing/experts-reference.ts';
 import { deltaNetReference } from '../../blocks/delta-net/testing/delta-net-reference.ts';
@@ -81,6 +82,8 @@ function createBlock(block: Block<ReferenceWeight>, context: ReferenceContext, l
       return attentionReference(block, context, layer);
     case 'layer-embedding':
       return layerEmbeddingReference(block, context);
+    case 'mamba2':
+      return mamba2Reference(block, context);
     case 'experts':
       return expertsReference(block, context);
     case 'delta-net':

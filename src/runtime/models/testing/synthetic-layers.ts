@@ -1,5 +1,5 @@
 import type { TensorSpec, TypedValue } from './gguf-writer.ts';
-import { f32, str, u32 } from './gguf-writer.ts';
+import { bool, f32, str, u32 } from './gguf-writer.ts';
 import type { SyntheticModel } from './synthetic-model.ts';
 import type { TensorMaker } from './tensor-maker.ts';
 
@@ -27,7 +27,7 @@ interface Traits {
   /** @default 'output_norm' */
   outputNorm?: string;
   /** What a layer has instead of attention. @default attention everywhere */
-  mixer?: (model: SyntheticModel, layer: number) => 'attention' | 'short-conv' | 'delta-net';
+  mixer?: (model: SyntheticModel, layer: number) => 'attention' | 'short-conv' | 'delta-net' | 'mamba2';
   /** What a layer has instead of a dense feed-forward. @default 'dense' everywhere */
   feedForward?: (layer: number) => 'dense' | 'experts';
   /** Biases of the choice of experts. */
@@ -67,6 +67,10 @@ const deltaSizes = ({ hidden }: SyntheticModel) => ({ keyHeads: 2, valueHeads: 4
 const gemma4Local = (layer: number) => layer % 4 !== 3 && layer !== 5;
 const GEMMA4_SHARED = 2;
 const LAYER_WIDTH = 32;
+
+/** Granite 4 H has attention in few layers: here in each third. */
+const hybridMixer = (_: unknown, layer: number) => (layer % 3 === 2 ? 'attention' : 'mamba2');
+const MAMBA = { tokens: 4, state: 32, groups: 2, size: 32 };
 
 const sharedSize = ({ ffn }: SyntheticModel) => ffn / 4;
 
@@ -113,6 +117,21 @@ export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = 
       ...expertKeys(model),
       feed_forward_length: u32(expertSize(model)),
       expert_shared_feed_forward_length: u32(sharedSize(model)),
+    }),
+  },
+  granitehybrid: {
+    embeddingScale: () => GRANITE.embedding,
+    logitScale: GRANITE.logits,
+    mixer: hybridMixer,
+    metadata: ({ layers, kvHeads, hidden }) => ({
+      ...graniteKeys(),
+      'attention.head_count_kv': perLayer(layers, (layer) => (hybridMixer(undefined, layer) === 'attention' ? kvHeads : 0)),
+      'rope.scaling.finetuned': bool(false),
+      'ssm.conv_kernel': u32(MAMBA.tokens),
+      'ssm.state_size': u32(MAMBA.state),
+      'ssm.group_count': u32(MAMBA.groups),
+      'ssm.inner_size': u32(2 * hidden),
+      'ssm.time_step_rank': u32((2 * hidden) / MAMBA.size),
     }),
   },
   minicpm: {
@@ -232,7 +251,7 @@ export function layerTensors(model: SyntheticModel, layer: number, make: TensorM
   const { layer: own } = TRAITS[model.architecture];
   if (own) return own(model, layer, make, gains);
   const mixer = TRAITS[model.architecture].mixer?.(model, layer) ?? 'attention';
-  const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors, 'delta-net': deltaNetTensors };
+  const mixers = { attention: attentionTensors, 'short-conv': shortConvTensors, 'delta-net': deltaNetTensors, mamba2: mamba2Tensors };
   const feedForward = TRAITS[model.architecture].feedForward?.(layer) ?? 'dense';
   const feedForwards = { dense: denseTensors, experts: expertsTensors };
   return [...mixers[mixer](model, layer, make, gains), ...feedForwards[feedForward](model, layer, make, gains)];
@@ -363,6 +382,24 @@ const gemma4Layer: MakeTensors = ({ hidden, heads, kvHeads, headDim = hidden / h
     make.matrix(name('proj'), LAYER_WIDTH, hidden),
     make.norm(name('post_norm'), hidden, 0.7 * gains.branch),
     make.values(name('layer_output_scale.weight'), [1], (random) => 0.6 + 0.5 * random.uniform()),
+  ];
+};
+
+const mamba2Tensors: MakeTensors = ({ hidden }, layer, make, gains) => {
+  const inner = 2 * hidden;
+  const heads = inner / MAMBA.size;
+  const channels = inner + 2 * MAMBA.groups * MAMBA.state;
+  const name = (rest: string) => `blk.${layer}.${rest}`;
+  return [
+    make.norm(name('attn_norm'), hidden),
+    make.matrix(name('ssm_in'), hidden, inner + channels + heads),
+    make.values(name('ssm_conv1d.weight'), [MAMBA.tokens, channels], (random) => 0.8 * random.normal()),
+    make.bias(name('ssm_conv1d'), channels),
+    make.values(name('ssm_dt.bias'), [heads], (random) => random.normal() - 1.5),
+    make.values(name('ssm_a'), [1, heads], (random) => -Math.exp(4 * random.uniform() - 3)),
+    make.values(name('ssm_d'), [1, heads], (random) => 0.3 + 1.2 * random.uniform()),
+    make.values(name('ssm_norm.weight'), [inner / MAMBA.groups, MAMBA.groups], (random) => 1 + 0.1 * random.normal()),
+    make.matrix(name('ssm_out'), inner, hidden, { gain: gains.branch }),
   ];
 };
 

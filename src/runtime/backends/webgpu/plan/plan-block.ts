@@ -1,3 +1,4 @@
+import { Mamba2OnGpu } from '../../../blocks/mamba2/webgpu/mamba2-block.ts';
 import { LayerEmbeddingOnGpu } from '../../../blocks/layer-embedding/webgpu/layer-embedding-block.ts';
 import { ExpertsOnGpu } from '../../../blocks/experts/webgpu/experts-block.ts';
 import { DeltaNetOnGpu } from '../../../blocks/delta-net/webgpu/delta-net-block.ts';
@@ -15,6 +16,8 @@ export function planBlock(block: Block, layer: number): GpuBlock {
       return new AttentionOnGpu(block, layer);
     case 'layer-embedding':
       return new LayerEmbeddingOnGpu(block, label);
+    case 'mamba2':
+      return new Mamba2OnGpu(block, label);
     case 'experts':
       return new ExpertsOnGpu(block, label);
     case 'delta-net':
