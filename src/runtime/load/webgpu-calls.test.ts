@@ -67,6 +67,23 @@ describe('webgpu backend: calls', () => {
     }
   });
 
+  it('step: short convolutions and delta nets take 5 dispatches a layer, experts 6, Mamba-2 6, layer embeddings 2 more', async () => {
+    for (const [architecture, layers, each, more] of [
+      ['lfm2', 3, 5, 4],
+      ['qwen35', 4, 5, 4],
+      ['qwen3moe', 2, 6, 4],
+      ['granitehybrid', 2, 6, 4],
+      // The projection of embeddings to layers, and its join with the table.
+      ['gemma4', 6, 7, 6],
+    ] as const) {
+      const backend = await load({ ...SHAPES.small, layers, architecture, quantization: 'F16' });
+      const calls = await callsOf(backend, 3, 2);
+      expect(calls.dispatches / 2, architecture).to.equal(each * layers + more);
+      expect(calls, architecture).to.include({ submits: 2, mapAsync: 2, createBuffer: 0, createBindGroup: 0 });
+      await backend.dispose();
+    }
+  });
+
   it('step: a context that grows across KV blocks and into splits makes nothing on the device', async () => {
     const model = { ...NARROW, layers: 1, architecture: 'llama', quantization: 'Q4_0' } as const;
     const backend = await load(model, { contextTokens: 640 });

@@ -32,6 +32,7 @@ const MODELS: readonly Pick<SyntheticModel, 'architecture' | 'layers'>[] = [
   { architecture: 'hunyuan-dense', layers: 2 },
   { architecture: 'gpt-oss', layers: 2 },
   { architecture: 'gemma4', layers: 6 },
+  { architecture: 'mistral3', layers: 2 },
   { architecture: 'granitehybrid', layers: 3 },
 ];
 

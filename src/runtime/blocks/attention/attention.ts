@@ -30,6 +30,8 @@ export interface AttentionConfig {
   qkNorm: boolean;
   /** That norm comes after the rotation, not before. */
   normAfterRotation: boolean;
+  /** Queries are multiplied with 1 + growth * ln(1 + floor(position / every)). */
+  queryGrowth?: { growth: number; every: number };
   /** Query-key products are capped softly: cap * tanh(product / cap). */
   softcap?: number;
   /** Each head has one more score, of nothing, in its softmax. */
@@ -81,6 +83,7 @@ export interface AttentionOptions {
   /** @default 'none' */
   qkNorm?: 'none' | 'before-rotation' | 'after-rotation';
   softcap?: number | undefined;
+  queryGrowth?: { growth: number; every: number } | undefined;
   /** @default false */
   sinks?: boolean;
   /** @default false */
@@ -96,7 +99,7 @@ export function readAttention(
   options: AttentionOptions,
 ): Block<GgufTensorInfo, 'attention'> {
   const { branch = PLAIN_BRANCH, rope, window, qkv = 'split', qkNorm = 'none', gated = false } = options;
-  const { outputBias = false, softcap, sinks = false } = options;
+  const { outputBias = false, softcap, queryGrowth, sinks = false } = options;
   const { hiddenSize } = reader;
   const { sharedLayer, valueNorm = false } = options;
   const { heads, kvHeads, headDim } = reader.heads(layer, options.headDim);
@@ -120,6 +123,7 @@ export function readAttention(
     qkNorm: qkNorm !== 'none',
     normAfterRotation: qkNorm === 'after-rotation',
     ...(softcap !== undefined && { softcap }),
+    ...(queryGrowth && { queryGrowth }),
     sinks,
     gated,
   };

@@ -10,6 +10,7 @@ import { granite, granitehybrid, granitemoe, minicpm } from './granite.ts';
 import { hunyuanDense } from './hunyuan-dense.ts';
 import { lfm2, lfm2moe } from './lfm2.ts';
 import { llama } from './llama.ts';
+import { mistral3 } from './mistral3.ts';
 import { phi3 } from './phi3.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
@@ -39,6 +40,7 @@ const ALL: readonly Architecture[] = [
   hunyuanDense,
   gptOss,
   gemma4,
+  mistral3,
 ];
 
 /** Every architecture that runs, by its name in GGUF metadata. */

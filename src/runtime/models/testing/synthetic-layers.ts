@@ -151,6 +151,17 @@ export const TRAITS: Readonly<Record<SyntheticModel['architecture'], Traits>> = 
   exaone4: { qkNorm: true, preNorms: false, postNorms: true },
   glm4: { postNorms: true, fusedGateUp: true, qkvBias: true },
   ernie4_5: {},
+  mistral3: {
+    metadata: () => ({
+      'attention.temperature_scale': f32(0.5),
+      'rope.scaling.type': str('yarn'),
+      'rope.scaling.factor': f32(16),
+      'rope.scaling.original_context_length': u32(24),
+      'rope.scaling.yarn_log_multiplier': f32(0.7),
+      'rope.scaling.yarn_beta_fast': f32(32),
+      'rope.scaling.yarn_beta_slow': f32(1),
+    }),
+  },
   gemma4: {
     embeddingScale: Math.sqrt,
     tied: true,

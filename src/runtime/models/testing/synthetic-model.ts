@@ -19,6 +19,7 @@ export interface SyntheticShape {
 export type SyntheticArchitecture =
   | 'llama' | 'qwen2' | 'qwen3' | 'gemma3' | 'phi3' | 'lfm2' | 'qwen35' | 'qwen3moe' | 'lfm2moe'
   | 'smollm3' | 'granite' | 'granitemoe' | 'minicpm' | 'gemma2' | 'exaone4' | 'glm4' | 'ernie4_5' | 'hunyuan-dense' | 'gpt-oss' | 'gemma4'
+  | 'mistral3'
   | 'granitehybrid';
 
 export interface SyntheticModel extends SyntheticShape {

@@ -13,6 +13,10 @@ export function attentionReference(
   const isShared = config.sharedLayer !== undefined;
   const { keys, values } = kv.get(config.sharedLayer ?? layer) ?? { keys: [], values: [] };
   kv.set(layer, { keys, values });
+  const growthAt = (position: number): number => {
+    const { growth, every } = config.queryGrowth ?? { growth: 0, every: 1 };
+    return 1 + growth * Math.log(1 + Math.floor(position / every));
+  };
   const project = (matrix: ReferenceWeight, bias: ReferenceWeight | undefined, input: Float32Array): Float32Array => {
     const vector = multiply(matrix, input);
     return bias === undefined ? vector : vector.map((value, index) => value + bias.values[index]!);
@@ -57,7 +61,7 @@ export function attentionReference(
         heads,
         kvHeads,
         headDim,
-        scale,
+        scale: scale * growthAt(position),
         softcap,
         sinks: weights.sinks?.values,
       });

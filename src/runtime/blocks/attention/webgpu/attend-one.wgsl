@@ -107,7 +107,7 @@ fn main(
   }
   workgroupBarrier();
   for (var i = tid; i < GROUP * D / 4u; i += WG) {
-    query[i] = vec4<f32>(scratch[i * 4u], scratch[i * 4u + 1u], scratch[i * 4u + 2u], scratch[i * 4u + 3u]) * SCALE;
+    query[i] = vec4<f32>(scratch[i * 4u], scratch[i * 4u + 1u], scratch[i * 4u + 2u], scratch[i * 4u + 3u]) * query_scale(position);
   }
   //#if !SHARED
   if (has_new) {

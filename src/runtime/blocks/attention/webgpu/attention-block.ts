@@ -128,6 +128,7 @@ export class AttentionOnGpu implements GpuBlock {
       ...(own.qkNorm && { qkNorm: { epsilon: config.normEps, afterRotation: own.normAfterRotation } }),
       softcap: own.softcap,
       sinks: own.sinks,
+      queryGrowth: own.queryGrowth,
       shared: own.sharedLayer !== undefined,
       ...(own.valueNorm && { valueNorm: { epsilon: config.normEps } }),
       ...(own.gated && { gateAt: (own.heads + 2 * own.kvHeads) * own.headDim }),

@@ -34,6 +34,8 @@ export interface AttentionSpec {
   softcap?: number | undefined;
   /** Each head has one more score, of nothing. */
   sinks?: boolean;
+  /** Queries grow: see AttentionConfig. */
+  queryGrowth?: { growth: number; every: number } | undefined;
   /** Keys and values are another layer's, and there already. */
   shared?: boolean;
   /** RMSNorm of value heads with this epsilon. */
@@ -78,6 +80,9 @@ function specValues(spec: AttentionSpec): TemplateValues {
     NORM_LAST: spec.qkNorm?.afterRotation === true,
     EPSILON: spec.qkNorm?.epsilon ?? 0,
     SOFTCAP: spec.softcap ?? 0,
+    GROWTH: spec.queryGrowth?.growth ?? 0,
+    // A fraction, so that it is written as a float.
+    GROWTH_EVERY: (spec.queryGrowth?.every ?? 1) + 1e-7,
     SHARED: spec.shared === true,
     VALUE_NORM: spec.valueNorm !== undefined,
     VALUE_EPSILON: spec.valueNorm?.epsilon ?? 0,

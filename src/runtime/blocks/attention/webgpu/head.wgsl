@@ -25,6 +25,15 @@ fn capped(score: f32) -> f32 {
 //#endif
 }
 
+// What a query at that position is multiplied with.
+fn query_scale(position: u32) -> f32 {
+//#if GROWTH
+  return SCALE * (1.0 + GROWTH * log(floor((f32(position) + 0.5) / GROWTH_EVERY) + 1.0));
+//#else
+  return SCALE;
+//#endif
+}
+
 fn turn(pair: vec2<f32>, i: u32, position: u32) -> vec2<f32> {
   if (i >= PAIRS) { return pair; }
   let angle = rope[position * PAIRS + i];

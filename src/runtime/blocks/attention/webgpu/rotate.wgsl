@@ -70,7 +70,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let head = id.x / (D / 2u);
     let pair = id.x % (D / 2u);
     let source = row * QKV_STRIDE + head * D;
-    let v = turned(source, pair, position, head_factor(source), 0u) * SCALE;
+    let v = turned(source, pair, position, head_factor(source), 0u) * query_scale(position);
     let to = row * OUT_STRIDE + head * D;
     out[to + pair_first(pair)] = v.x;
     out[to + pair_second(pair)] = v.y;
