@@ -10,6 +10,7 @@ export default tseslint.config(
   {
     ignores: [
       'tools/types/consumer/',
+      'examples/',
       'dist/',
       'dist-demo/',
       'dist-docs/',

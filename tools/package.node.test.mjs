@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -46,6 +47,28 @@ const PAGE = `<!doctype html><title>A page</title>
     if (event.type === 'delta') text += event.text;
   window.answer = { text, worker: engine.info.worker };
 </script>`;
+
+/**
+ * Runs in the page of an example until it gives an answer: a chat is asked as a visitor would, and so is a page with a button.
+ * The button is pressed again as long as its page is still loading the model.
+ */
+function askThePage() {
+  const assistant = document.querySelector('tg-assistant');
+  assistant?.load?.();
+  const chat = assistant?.chat ?? document.querySelector('tg-chat');
+  if (chat) {
+    if (!chat.ask) return undefined;
+    if (!window.asked) {
+      window.asked = true;
+      chat.addEventListener('tg-request-end', ({ text }) => (window.answerText = text));
+      void chat.ask('What is TTFT?');
+    }
+    return window.answerText;
+  }
+  const output = document.querySelector('output');
+  if (output?.textContent === '') document.querySelector('#ask')?.click();
+  return output && output.textContent.length > 10 ? output.textContent : undefined;
+}
 
 describe('npm pack', () => {
   before(() => {
@@ -145,4 +168,27 @@ describe('npm pack', () => {
       await server.close();
     }
   });
+
+  for (const example of readdirSync('examples', { withFileTypes: true }).filter((entry) => entry.isDirectory()))
+    it(`examples/${example.name}: is built by Vite from the package, and answers`, async () => {
+      const root = join(folder, 'examples', example.name);
+      cpSync(join('examples', example.name), root, { recursive: true });
+      await build({ root, configFile: false, base: './', logLevel: 'error', worker: { format: 'es' } });
+      const server = await serveFolder(join(root, 'dist'));
+      const browser = await launchBrowser();
+      try {
+        const { page, outside } = await openPage(browser, server.url);
+        const faults = [];
+        page.on('pageerror', (error) => faults.push(error.message));
+        page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+        await page.goto(server.url);
+        const answer = await page.waitForFunction(askThePage, undefined, { timeout: 120_000, polling: 200 });
+        assert.ok((await answer.jsonValue()).length > 10);
+        assert.deepEqual(outside, []);
+        assert.deepEqual(faults, []);
+      } finally {
+        await browser.close();
+        await server.close();
+      }
+    });
 });

@@ -1,7 +1,7 @@
 // Every example in TypeScript, in README, docs and docstrings, compiles as a consumer would write it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { listFiles } from './files.mjs';
@@ -90,6 +90,17 @@ describe('examples in the documentation', () => {
       tsc: resolve('node_modules/typescript/bin/tsc'),
       moduleResolution: 'bundler',
       // The declarations of other libraries are theirs to check; ours are, in types.node.test.mjs.
+      options: { skipLibCheck: true },
+    });
+    assert.equal(said, '');
+  });
+
+  it('examples/ compile', () => {
+    cpSync('examples', join(place.folder, 'examples'), { recursive: true });
+    const files = listFiles('examples').filter((path) => /\.tsx?$/.test(path));
+    const said = compile(place.folder, files, {
+      tsc: resolve('node_modules/typescript/bin/tsc'),
+      moduleResolution: 'bundler',
       options: { skipLibCheck: true },
     });
     assert.equal(said, '');
