@@ -3,7 +3,7 @@ import { countGpuCalls, type GpuCallCounter, type GpuCallCounts } from '../bench
 import { makeSyntheticGguf, SHAPES, type SyntheticModel } from '../models/testing/synthetic-model.ts';
 import { continueSequence, sequenceOptions } from '../backends/testing/run-tokens.ts';
 import { createWebGpuBackend, type WebGpuBackendOptions } from '../backends/webgpu/create-webgpu-backend.ts';
-import { memorySource } from '../backends/webgpu/testing/memory-source.ts';
+import { memorySource } from '../models/testing/memory-source.ts';
 import type { WebGpuBackend } from '../backends/webgpu/webgpu-backend.ts';
 
 /** The narrowest widths: what is counted here depends on layers and formats alone, and software adapters compute slowly. */

@@ -6,7 +6,7 @@ import type { ModelSource } from '../models/source.ts';
 import { makeSyntheticGguf, SHAPES, syntheticGgufChunks } from '../models/testing/synthetic-model.ts';
 import { continueSequence, sequenceOptions } from '../backends/testing/run-tokens.ts';
 import { createWebGpuBackend, type WebGpuBackendOptions } from '../backends/webgpu/create-webgpu-backend.ts';
-import { memorySource } from '../backends/webgpu/testing/memory-source.ts';
+import { memorySource } from '../models/testing/memory-source.ts';
 
 const PIECE_BYTES = 4096;
 

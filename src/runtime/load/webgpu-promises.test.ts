@@ -15,7 +15,7 @@ import { makeSyntheticGguf, SHAPES } from '../models/testing/synthetic-model.ts'
 import { KV_BLOCK_TOKENS, type SequenceId } from '../backends/backend.ts';
 import { runTokens, sequenceOptions } from '../backends/testing/run-tokens.ts';
 import { createWebGpuBackend } from '../backends/webgpu/create-webgpu-backend.ts';
-import { memorySource } from '../backends/webgpu/testing/memory-source.ts';
+import { memorySource } from '../models/testing/memory-source.ts';
 import { watchGpu, type GpuWatch } from '../backends/webgpu/testing/watch-gpu.ts';
 import type { WebGpuBackend } from '../backends/webgpu/webgpu-backend.ts';
 

@@ -14,23 +14,23 @@ import { MAX_TOP_LOGPROBS } from '../sampling/definition.ts';
 import { acquireDevice, withErrorScopes, type GpuContext, type GpuDeviceOptions } from './device.ts';
 import { KernelCompiler } from './kernels/pipeline.ts';
 import { createSampleKernels } from './kernels/sample/sample-kernels.ts';
-import { KvBlocks } from './kv-blocks.ts';
+import { KvBlocks } from '../kv/kv-blocks.ts';
 import { KvMemory } from './kv-memory.ts';
-import { checkModel, modelInfo } from './model-info.ts';
+import { modelInfo } from '../model-info.ts';
 import { tuneTiles } from './plan/autotune.ts';
 import { tuneChunks, type PrefillPrecision } from './plan/autotune-chunks.ts';
 import type { BoundBlock } from './plan/gpu-block.ts';
 import { createBlockRoom, createPlanBuffers } from './plan/buffers.ts';
 import { planMemory, type MemoryPlan } from './plan/memory-plan.ts';
 import { ModelPlan } from './plan/model-plan.ts';
-import { modelSizes, type ModelSizes } from './plan/model-sizes.ts';
+import { checkModel, modelSizes, type ModelSizes } from './plan/model-sizes.ts';
 import type { PlanParts } from './plan/plan-parts.ts';
 import { StepCosts } from './plan/step-costs.ts';
 import { browserTuningStore, type TuningStore } from './plan/tuning.ts';
 import { ReadbackRing } from './readback-ring.ts';
 import { selfCheck } from './self-check.ts';
 import { LayerRows } from './layer-rows.ts';
-import { Sequences } from './sequences.ts';
+import { Sequences } from '../kv/sequences.ts';
 import { States } from './states.ts';
 import { StepWriter, stepLayout } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';
@@ -308,6 +308,7 @@ async function assemble(
         contextTokens,
         weightBytes: weights.bytes,
         fingerprint,
+        kvBytesPerToken: modelSizes(config).kvBytesPerToken,
       }),
       capabilities: {
         maxBatch,

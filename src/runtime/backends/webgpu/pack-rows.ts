@@ -1,4 +1,4 @@
-import type { CheckedRow } from './check-rows.ts';
+import type { CheckedRow } from '../check-rows.ts';
 import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { SampleRow } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KvBlocks } from './kv-blocks.ts';
+import { KvBlocks } from '../kv/kv-blocks.ts';
 import { States } from './states.ts';
 import { stepLayout, StepWriter } from './step-layout.ts';
 

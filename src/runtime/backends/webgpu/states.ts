@@ -1,5 +1,5 @@
 import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
-import type { KvBlocks } from './kv-blocks.ts';
+import type { KvBlocks } from '../kv/kv-blocks.ts';
 import type { StepWriter } from './step-layout.ts';
 
 /** What a sequence's blocks that are no attention remember after its first `position` tokens, in a page. */

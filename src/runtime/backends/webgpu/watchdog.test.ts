@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { makeSyntheticGguf } from '../../models/testing/synthetic-model.ts';
 import { sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
-import { memorySource } from './testing/memory-source.ts';
+import { memorySource } from '../../models/testing/memory-source.ts';
 import { Watchdog } from './watchdog.ts';
 
 const LIMIT_MS = 1000;

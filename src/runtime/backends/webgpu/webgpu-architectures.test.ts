@@ -9,7 +9,7 @@ import type { Backend, BackendKv, SequenceId } from '../backend.ts';
 import { backendContract } from '../testing/backend-contract.ts';
 import { sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
-import { memorySource } from './testing/memory-source.ts';
+import { memorySource } from '../../models/testing/memory-source.ts';
 
 /** Positions that are compared, each with a clear favourite. */
 const POSITIONS = 100;

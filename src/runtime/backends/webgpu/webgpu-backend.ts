@@ -12,18 +12,18 @@ import type {
   StepRow,
   StepRowResult,
 } from '../backend.ts';
-import { checkRows, type CheckedRow } from './check-rows.ts';
+import { checkRows, type CheckedRow } from '../check-rows.ts';
 import type { GpuContext } from './device.ts';
 import { readSampleRecord } from './kernels/sample/layout.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
-import type { KvBlocks } from './kv-blocks.ts';
+import type { KvBlocks } from '../kv/kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
 import type { LayerRows } from './layer-rows.ts';
 import { packRows } from './pack-rows.ts';
 import type { ModelPlan } from './plan/model-plan.ts';
 import type { StepCosts } from './plan/step-costs.ts';
 import type { ReadbackRing } from './readback-ring.ts';
-import type { Sequences } from './sequences.ts';
+import type { Sequences } from '../kv/sequences.ts';
 import type { States } from './states.ts';
 import type { StepWriter } from './step-layout.ts';
 import { StepTimer, TIMER_BYTES } from './step-timer.ts';

@@ -5,7 +5,7 @@ import { kvContract } from '../testing/kv-contract.ts';
 import { kvRoomContract } from '../testing/kv-room-contract.ts';
 import { continueSequence, sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
-import { memorySource } from './testing/memory-source.ts';
+import { memorySource } from '../../models/testing/memory-source.ts';
 
 const model = { architecture: 'llama', quantization: 'Q4_0', ...SHAPES.tiny } as const;
 const promptTokens = Array.from({ length: 100 }, (_, index) => (index * 37 + 11) % model.vocab);
@@ -39,7 +39,7 @@ const LIKE_MODELS: Record<string, readonly [SyntheticModel, ...SyntheticModel[]]
   ],
 };
 
-describe('WebGpuKv', () => {
+describe('PoolKv on WebGPU', () => {
   for (const [architecture, models] of Object.entries(LIKE_MODELS))
     it(`format: models of ${architecture} with the same tensors and another config have KV of another format`, async () => {
       const formats = new Set<string>();

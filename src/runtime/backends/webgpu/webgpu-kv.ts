@@ -2,9 +2,9 @@ import type { BackendInfo, BackendKv, HeldKvBlock, SequenceId } from '../backend
 import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
 import type { SampleKernels } from './kernels/sample/sample-kernels.ts';
 import type { GpuContext } from './device.ts';
-import type { KvBlocks } from './kv-blocks.ts';
+import type { KvBlocks } from '../kv/kv-blocks.ts';
 import type { KvMemory } from './kv-memory.ts';
-import type { Sequences } from './sequences.ts';
+import type { Sequences } from '../kv/sequences.ts';
 import type { States } from './states.ts';
 
 /** A block of the pool that outlives its sequence. */

@@ -5,7 +5,7 @@ import { backendContract } from '../testing/backend-contract.ts';
 import { kvContract } from '../testing/kv-contract.ts';
 import { continueSequence, sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
-import { memorySource } from './testing/memory-source.ts';
+import { memorySource } from '../../models/testing/memory-source.ts';
 
 /** Models whose layers have state that is no KV. */
 const MODELS: readonly SyntheticModel[] = [

@@ -3,7 +3,7 @@ import type { StepTrace } from '../../../shared/trace.ts';
 import { makeSyntheticGguf, SHAPES } from '../../models/testing/synthetic-model.ts';
 import { continueSequence, sequenceOptions } from '../testing/run-tokens.ts';
 import { createWebGpuBackend } from './create-webgpu-backend.ts';
-import { memorySource } from './testing/memory-source.ts';
+import { memorySource } from '../../models/testing/memory-source.ts';
 
 describe('webgpu backend: steps that verify drafts', () => {
   for (const chunks of ['rows', 'tiled'] as const)

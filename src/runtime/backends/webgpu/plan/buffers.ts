@@ -5,7 +5,7 @@ import type { StepLayout } from '../step-layout.ts';
 import type { LoadedWeights } from '../weights/load-weights.ts';
 import { modelSizes, mostSplitWords } from './model-sizes.ts';
 import type { BlockRoom } from './plan-parts.ts';
-import { ropeKey, ropeTable } from './rope-tables.ts';
+import { ropeKey, ropeTable } from '../../../blocks/attention/rope-tables.ts';
 
 /** What all blocks of a plan share: made once, and living as long as the backend. */
 export interface PlanBuffers {

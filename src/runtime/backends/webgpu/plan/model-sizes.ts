@@ -1,7 +1,8 @@
+import { unsupported } from '../../../models/gguf/header-cursor.ts';
 import { blockNeeds } from '../../../blocks/block-needs.ts';
 import type { BlockNeeds } from '../../../blocks/block.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
-import { ropeKey } from './rope-tables.ts';
+import { ropeKey } from '../../../blocks/attention/rope-tables.ts';
 import { KV_BLOCK, queriesPerTile, splitWords } from '../../../blocks/attention/webgpu/attention.ts';
 
 /** What a model takes of the device, from what its blocks need. Strides are f32 between two rows, multiples of 32, so that whole units of every format can be read. */
@@ -69,4 +70,24 @@ export function needsOf({ layers }: ModelConfig): BlockNeeds[] {
 /** f32 words that a row's splits take, in the attention with the most. */
 export function mostSplitWords(config: ModelConfig, splits: number): number {
   return needsOf(config).reduce((most, { attends }) => Math.max(most, attends ? splitWords(attends, splits) : 0), 0);
+}
+
+/** @throws TokenglassError `model-unsupported` for a shape that the kernels do not take */
+export function checkModel(config: ModelConfig): void {
+  if (config.layerEmbedding && config.hiddenSize % 32 !== 0)
+    throw unsupported(`it is ${config.hiddenSize} wide; with embeddings by layer multiples of 32 are run`);
+  for (const block of config.layers.flatMap(({ blocks }) => blocks)) {
+    if (block.kind === 'delta-net' && ![16, 32, 64, 128, 256].includes(block.headDim))
+      throw unsupported(`the heads of its delta net are ${block.headDim} wide; 16, 32, 64, 128 and 256 are run`);
+    if (block.kind === 'mamba2' && (block.stateDim % 4 !== 0 || ![16, 32, 64, 128, 256].includes(block.headDim)))
+      throw unsupported(
+        `its Mamba heads are ${block.headDim} wide, with states of ${block.stateDim}; widths of 16, 32, 64, 128 and 256 are run, and multiples of 4`,
+      );
+    if (block.kind === 'experts' && block.size % 4 !== 0)
+      throw unsupported(`its experts are ${block.size} wide; multiples of 4 are run`);
+  }
+  for (const { kv } of needsOf(config)) {
+    if (kv && (kv.headDim % 8 !== 0 || kv.headDim > 512))
+      throw unsupported(`its heads are ${kv.headDim} wide; multiples of 8 up to 512 are run`);
+  }
 }

@@ -1,6 +1,6 @@
 import type { BlockNeeds } from '../../../blocks/block.ts';
 import type { ModelConfig } from '../../../models/architectures/model-config.ts';
-import { matrixBytes } from '../kernels/formats/formats.ts';
+import { matrixBytes } from '../../weights/unit-formats.ts';
 import type { MatrixPlan } from '../weights/matrix-plan.ts';
 import type { WeightPlan } from '../weights/weight-plan.ts';
 import { modelSizes, needsOf } from './model-sizes.ts';

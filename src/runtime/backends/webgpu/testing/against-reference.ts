@@ -4,7 +4,7 @@ import { makeSyntheticGguf, type SyntheticModel } from '../../../models/testing/
 import { sequenceOptions } from '../../testing/run-tokens.ts';
 import type { Backend } from '../../backend.ts';
 import { createWebGpuBackend, type WebGpuBackendOptions } from '../create-webgpu-backend.ts';
-import { memorySource } from './memory-source.ts';
+import { memorySource } from '../../../models/testing/memory-source.ts';
 
 export interface ReferenceRun {
   /** Tokens given as a prompt, and then one by one. */

@@ -1,4 +1,5 @@
-import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../kernels/formats/formats.ts';
+import { unitsPerRow, type WeightFormat } from '../../weights/unit-formats.ts';
+import { FORMATS, type DeviceMatrix } from '../kernels/formats/formats.ts';
 import type { GpuMemory } from '../memory.ts';
 import { seededUniform } from './gpu.ts';
 

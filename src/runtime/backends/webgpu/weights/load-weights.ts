@@ -4,10 +4,12 @@ import type { ByteReader } from '../../../models/gguf/byte-reader.ts';
 import { dequantize } from '../../../models/gguf/dequantize.ts';
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
 import { ggmlByteLength } from '../../../models/gguf/tensor-types.ts';
-import { FORMATS, unitsPerRow, type DeviceMatrix } from '../kernels/formats/formats.ts';
+import { digestOfDigests } from '../../weights/digest.ts';
+import { repackRows } from '../../weights/repack.ts';
+import { unitsPerRow } from '../../weights/unit-formats.ts';
+import { FORMATS, type DeviceMatrix } from '../kernels/formats/formats.ts';
 import type { GpuContext } from '../device.ts';
 import { HostRows } from './host-rows.ts';
-import { repackRows } from './repack.ts';
 import type { MatrixPlan, MatrixSource } from './matrix-plan.ts';
 import type { WeightPlan } from './weight-plan.ts';
 
@@ -124,15 +126,7 @@ export async function streamWeights(
       }
     }
   }
-  return { loaded: { matrices, vectors, ...(layerTable && { layerTable }) }, fingerprint: await digestOf(digests) };
-}
-
-/** One name for all chunks: the digest of their digests, in hexadecimal. */
-async function digestOf(digests: readonly Uint8Array[]): Promise<string> {
-  const all = new Uint8Array(digests.length * 32);
-  for (let i = 0; i < digests.length; i++) all.set(digests[i]!, i * 32);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', all));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return { loaded: { matrices, vectors, ...(layerTable && { layerTable }) }, fingerprint: await digestOfDigests(digests) };
 }
 
 function* allTensors({ layers, weights }: ModelDescription): Generator<GgufTensorInfo> {

@@ -1,6 +1,6 @@
 import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
-import { matrixBytes, type WeightFormat } from '../kernels/formats/formats.ts';
-import { DEVICE_FORMATS } from './repack.ts';
+import { DEVICE_FORMATS } from '../../weights/repack.ts';
+import { matrixBytes, type WeightFormat } from '../../weights/unit-formats.ts';
 
 /** Rows of a tensor that go to a matrix. */
 export interface MatrixSource {

@@ -1,5 +1,6 @@
 import type { GpuAbilities } from '../../../backends/webgpu/device.ts';
-import { FORMATS, unitsPerRow, type DeviceMatrix } from '../../../backends/webgpu/kernels/formats/formats.ts';
+import { FORMATS, type DeviceMatrix } from '../../../backends/webgpu/kernels/formats/formats.ts';
+import { unitsPerRow } from '../../../backends/weights/unit-formats.ts';
 import {
   bindKernel,
   type Dispatch,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { GpuContext } from '../../device.ts';
 import { farthest, onDevice, readFloats, runDispatches } from '../../testing/gpu.ts';
 import { testMatrix } from '../../testing/matrix.ts';
-import type { WeightFormat } from '../formats/formats.ts';
+import type { WeightFormat } from '../../../weights/unit-formats.ts';
 import { KernelCompiler } from '../pipeline.ts';
 import { bindEmbed, embedKernel, type EmbedSpec } from './embed.ts';
 

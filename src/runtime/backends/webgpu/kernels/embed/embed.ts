@@ -1,5 +1,6 @@
 import type { GpuAbilities } from '../../device.ts';
-import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../formats/formats.ts';
+import { unitsPerRow, type WeightFormat } from '../../../weights/unit-formats.ts';
+import { FORMATS, type DeviceMatrix } from '../formats/formats.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { abilityValues, composeShader } from '../template.ts';
 import code from './embed.wgsl?raw';

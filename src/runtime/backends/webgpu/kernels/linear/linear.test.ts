@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { farthest, onDevice as onAnyDevice, readFloats, runDispatches, seededVector } from '../../testing/gpu.ts';
 import { testMatrix } from '../../testing/matrix.ts';
 import type { GpuContext } from '../../device.ts';
-import type { WeightFormat } from '../formats/formats.ts';
+import type { WeightFormat } from '../../../weights/unit-formats.ts';
 import { KernelCompiler } from '../pipeline.ts';
 import { bindLinear, defaultLinearTile, linearKernel, type LinearSpec } from './linear.ts';
 

@@ -1,7 +1,8 @@
 import type { GpuAbilities } from '../../device.ts';
 import { epilogueValues, type EpilogueSpec } from '../epilogue/epilogue.ts';
 import epilogue from '../epilogue/epilogue.wgsl?raw';
-import { FORMATS, unitsPerRow, type DeviceMatrix, type WeightFormat } from '../formats/formats.ts';
+import { unitsPerRow, type WeightFormat } from '../../../weights/unit-formats.ts';
+import { FORMATS, type DeviceMatrix } from '../formats/formats.ts';
 import { bindKernel, type Dispatch, type Kernel, type KernelSource } from '../pipeline.ts';
 import { abilityValues, composeShader } from '../template.ts';
 import dot8Code from './matmul-dot8.wgsl?raw';

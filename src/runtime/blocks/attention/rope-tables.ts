@@ -1,6 +1,6 @@
-import type { ModelWeights, RopeConfig } from '../../../models/architectures/model-config.ts';
-import { ropeFrequencies, usesLongFactors } from '../../../models/architectures/rope-frequencies.ts';
-import type { GgufTensorInfo } from '../../../models/gguf/header.ts';
+import type { ModelWeights, RopeConfig } from '../../models/architectures/model-config.ts';
+import { ropeFrequencies, usesLongFactors } from '../../models/architectures/rope-frequencies.ts';
+import type { GgufTensorInfo } from '../../models/gguf/header.ts';
 
 /**
  * Cosines and sines of every position, [contextTokens, pairs, 2] f32. Made in f64: angles grow to the context length, where

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { dequantize } from '../../../models/gguf/dequantize.ts';
-import { f16ToNumber } from '../../../models/gguf/f16.ts';
-import { BLOCK_LAYOUTS, type GgmlType } from '../../../models/gguf/tensor-types.ts';
-import { randomRows } from '../../../models/testing/random-weights.ts';
-import { SeededRandom } from '../../../models/testing/random.ts';
-import { FORMATS, unitsPerRow, type WeightFormat } from '../kernels/formats/formats.ts';
+import { dequantize } from '../../models/gguf/dequantize.ts';
+import { f16ToNumber } from '../../models/gguf/f16.ts';
+import { BLOCK_LAYOUTS, type GgmlType } from '../../models/gguf/tensor-types.ts';
+import { randomRows } from '../../models/testing/random-weights.ts';
+import { SeededRandom } from '../../models/testing/random.ts';
 import { DEVICE_FORMATS, repackRows, type PackedRows } from './repack.ts';
+import { UNIT_FORMATS, unitsPerRow, type WeightFormat } from './unit-formats.ts';
 
-/** Values of a device format, as `formats/*.wgsl` define them. */
+/** Values of a device format, as `webgpu/kernels/formats/*.wgsl` define them. */
 function unpack(format: WeightFormat, { units, scales }: PackedRows, rows: number, cols: number): Float64Array {
   const values = new Float64Array(rows * cols);
   const perRow = unitsPerRow(format, cols);
-  const { unitSize } = FORMATS[format];
+  const { unitSize } = UNIT_FORMATS[format];
   const halves = new Uint16Array(scales.buffer);
   const view = new DataView(units.buffer);
   for (let row = 0; row < rows; row++) {
@@ -19,7 +19,7 @@ function unpack(format: WeightFormat, { units, scales }: PackedRows, rows: numbe
       const unit = row * perRow + Math.floor(col / unitSize);
       const i = col % unitSize;
       const at = unit * 16;
-      const isPair = FORMATS[format].scaleBytes === 4;
+      const isPair = UNIT_FORMATS[format].scaleBytes === 4;
       const scale = f16ToNumber(halves[isPair ? unit * 2 : unit] ?? 0);
       const minimum = isPair ? f16ToNumber(halves[unit * 2 + 1]!) : 0;
       const raw = {

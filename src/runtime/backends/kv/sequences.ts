@@ -1,9 +1,7 @@
 import { TokenglassError } from '../../../shared/errors.ts';
-import type { SequenceId, SequenceOptions } from '../backend.ts';
-import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
+import { KV_BLOCK_TOKENS, type SequenceId, type SequenceOptions } from '../backend.ts';
 import type { KvBlocks } from './kv-blocks.ts';
-import type { SequenceStates, States } from './states.ts';
-import type { StepWriter } from './step-layout.ts';
+import type { SequenceStates, States } from '../webgpu/states.ts';
 
 /** An open sequence. */
 export interface Sequence {
@@ -23,13 +21,18 @@ export interface Sequence {
   lastToken?: number;
 }
 
+/** Where kernels find the KV blocks of each sequence. */
+export interface BlockTables {
+  setBlock(slot: number, index: number, block: number): void;
+}
+
 /** Copies a block's keys and values, all layers, to another block, after the steps already submitted. */
 export type CopyBlock = (from: number, to: number) => void;
 
 /** Open sequences, their slots and their KV blocks. */
 export class Sequences {
   readonly #blocks: KvBlocks;
-  readonly #writer: StepWriter;
+  readonly #tables: BlockTables;
   readonly #copyBlock: CopyBlock;
   readonly #contextTokens: number;
   readonly #states: States | undefined;
@@ -39,14 +42,14 @@ export class Sequences {
 
   constructor(
     blocks: KvBlocks,
-    writer: StepWriter,
+    tables: BlockTables,
     copyBlock: CopyBlock,
     sizes: { contextTokens: number; slots: number },
     states?: States,
   ) {
     this.#states = states;
     this.#blocks = blocks;
-    this.#writer = writer;
+    this.#tables = tables;
     this.#copyBlock = copyBlock;
     this.#contextTokens = sizes.contextTokens;
     this.#freeSlots = Array.from({ length: sizes.slots }, (_, i) => sizes.slots - 1 - i);
@@ -109,7 +112,7 @@ export class Sequences {
     }
     for (let block = this.#firstWritten(sequence); block < sequence.blocks.length; block++)
       this.#ownBlock(sequence, block);
-    while (sequence.blocks.length * KV_BLOCK < length) this.#append(sequence, this.#blocks.take());
+    while (sequence.blocks.length * KV_BLOCK_TOKENS < length) this.#append(sequence, this.#blocks.take());
   }
 
   /** {@link reserve} if there is room; false, and nothing was changed, if others leave none. @throws RangeError past the context */
@@ -121,7 +124,7 @@ export class Sequences {
       );
     const written = sequence.blocks.slice(this.#firstWritten(sequence));
     const copies = written.filter((block) => this.#blocks.isShared(block)).length;
-    const missing = Math.ceil(length / KV_BLOCK) - sequence.blocks.length;
+    const missing = Math.ceil(length / KV_BLOCK_TOKENS) - sequence.blocks.length;
     if (tokens === 0) return true;
     if (!this.#blocks.makeRoom(Math.max(0, missing) + copies)) return false;
     this.reserve(sequence, tokens);
@@ -134,7 +137,7 @@ export class Sequences {
    * @throws TokenglassError `context-overflow`; the sequence is then as before
    */
   attach(sequence: Sequence, shared: readonly number[], more: number, state?: number): number[] {
-    const length = (shared.length + more) * KV_BLOCK;
+    const length = (shared.length + more) * KV_BLOCK_TOKENS;
     if (length > this.#contextTokens || sequence.length > 0 || sequence.blocks.length > 0)
       throw new RangeError(
         `Cannot give a sequence ${length} tokens: it has ${sequence.length}, or the context is less`,
@@ -158,14 +161,14 @@ export class Sequences {
   }
 
   #append(sequence: Sequence, block: number): void {
-    this.#writer.setBlock(sequence.slot, sequence.blocks.length, block);
+    this.#tables.setBlock(sequence.slot, sequence.blocks.length, block);
     sequence.blocks.push(block);
   }
 
   /** The first block that the next step writes to: where it begins to run tokens. */
   #firstWritten({ length, states }: Sequence): number {
     const again = states && this.#states ? this.#states.behind(states, length) : 0;
-    return Math.floor((length - again) / KV_BLOCK);
+    return Math.floor((length - again) / KV_BLOCK_TOKENS);
   }
 
   /** After a truncation into a block that others use, the next tokens go to a copy of it. */
@@ -175,7 +178,7 @@ export class Sequences {
     const own = this.#blocks.take();
     this.#copyBlock(shared, own);
     sequence.blocks[index] = own;
-    this.#writer.setBlock(sequence.slot, index, own);
+    this.#tables.setBlock(sequence.slot, index, own);
     this.#blocks.give([shared]);
   }
 
@@ -186,6 +189,6 @@ export class Sequences {
     }
     sequence.length = length;
     if (sequence.states) this.#states?.truncate(sequence.states, length);
-    this.#blocks.give(sequence.blocks.splice(Math.ceil(length / KV_BLOCK)));
+    this.#blocks.give(sequence.blocks.splice(Math.ceil(length / KV_BLOCK_TOKENS)));
   }
 }

@@ -1,7 +1,7 @@
-import type { BackendInfo, SequenceId, StepRow } from '../backend.ts';
-import { checkMask } from '../check-mask.ts';
-import type { Sequence, Sequences } from './sequences.ts';
-import type { StateStep } from './states.ts';
+import type { BackendInfo, SequenceId, StepRow } from './backend.ts';
+import { checkMask } from './check-mask.ts';
+import type { Sequence, Sequences } from './kv/sequences.ts';
+import type { StateStep } from './webgpu/states.ts';
 
 /** A row of a step that may be run. */
 export interface CheckedRow {

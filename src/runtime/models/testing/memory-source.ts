@@ -1,4 +1,4 @@
-import type { ModelSource } from '../../../models/source.ts';
+import type { ModelSource } from '../source.ts';
 
 /** A model file in memory as a source, in pieces of a size that divides nothing. */
 export function memorySource(bytes: Uint8Array<ArrayBuffer>, pieceBytes = 1_000_003): ModelSource {

@@ -1,7 +1,7 @@
-import { dequantize, kMinimum, kScale } from '../../../models/gguf/dequantize.ts';
-import { f16Table, numberToF16 } from '../../../models/gguf/f16.ts';
-import { BLOCK_LAYOUTS, type GgmlType } from '../../../models/gguf/tensor-types.ts';
-import { FORMATS, unitsPerRow, type WeightFormat } from '../kernels/formats/formats.ts';
+import { dequantize, kMinimum, kScale } from '../../models/gguf/dequantize.ts';
+import { f16Table, numberToF16 } from '../../models/gguf/f16.ts';
+import { BLOCK_LAYOUTS, type GgmlType } from '../../models/gguf/tensor-types.ts';
+import { UNIT_FORMATS, unitsPerRow, type WeightFormat } from './unit-formats.ts';
 
 /**
  * Device format of each file type. Exact but for K-quants, whose 6-bit scales times f16 are rounded to one f16: a relative error of at
@@ -40,19 +40,19 @@ export function repackRows(type: GgmlType, format: WeightFormat, bytes: Uint8Arr
   const { blockSize, blockBytes } = BLOCK_LAYOUTS[type];
   const rows = bytes.length / ((cols / blockSize) * blockBytes);
   const unitCount = rows * unitsPerRow(format, cols);
-  const scaleBytes = unitCount * FORMATS[format].scaleBytes;
+  const scaleBytes = unitCount * UNIT_FORMATS[format].scaleBytes;
   const packed: PackedRows = {
     units: new Uint8Array(unitCount * 16),
     scales: new Uint8Array(Math.ceil(scaleBytes / 4) * 4),
   };
   if (format === 'f16' && type !== 'F16') packHalves(packed.units, dequantize(type, bytes), rows, cols);
-  else if (FORMATS[format].scaleBytes === 0) padRows(packed.units, bytes, rows);
+  else if (UNIT_FORMATS[format].scaleBytes === 0) padRows(packed.units, bytes, rows);
   else {
     const target = { units: packed.units, scales: new Uint16Array(packed.scales.buffer) };
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const source = { bytes, view, half: f16Table() };
     const pack = PACKERS[type]!;
-    const unitsPerBlock = blockSize / FORMATS[format].unitSize;
+    const unitsPerBlock = blockSize / UNIT_FORMATS[format].unitSize;
     const blocks = bytes.length / blockBytes;
     for (let block = 0; block < blocks; block++) pack(source, block * blockBytes, target, block * unitsPerBlock);
   }

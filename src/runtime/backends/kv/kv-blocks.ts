@@ -1,5 +1,5 @@
 import { TokenglassError } from '../../../shared/errors.ts';
-import { KV_BLOCK } from '../../blocks/attention/webgpu/attention.ts';
+import { KV_BLOCK_TOKENS } from '../backend.ts';
 
 /** Which KV blocks of the pool are in use, and by how many. Blocks are taken lowest first, so that equal histories give equal tables. */
 export class KvBlocks {
@@ -29,7 +29,7 @@ export class KvBlocks {
     this.makeRoom(1);
     const block = this.#free.pop();
     if (block === undefined) {
-      const kvTokens = this.#users.length * KV_BLOCK;
+      const kvTokens = this.#users.length * KV_BLOCK_TOKENS;
       throw new TokenglassError(
         'context-overflow',
         `Cannot go on: all ${kvTokens} tokens of KV are in use; close a sequence`,
