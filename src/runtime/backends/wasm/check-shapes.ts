@@ -1,16 +1,20 @@
-import { TokenglassError } from '../../../shared/errors.ts';
 import { blockNeeds } from '../../blocks/block-needs.ts';
 import type { ModelConfig } from '../../models/architectures/model-config.ts';
+import { unsupported } from '../../models/gguf/header-cursor.ts';
 
-/** @throws TokenglassError `model-unsupported` for a shape that the kernels do not take */
+/** @throws TokenglassError `model-unsupported` for a block or a shape that the kernels do not take */
 export function checkShapes({ layers, hiddenSize }: ModelConfig): void {
-  const refuse = (what: string, details: Record<string, number>): never => {
-    throw new TokenglassError('model-unsupported', `Cannot run the model on the CPU: ${what}`, { details });
-  };
-  if (hiddenSize % 4 !== 0) refuse(`it is ${hiddenSize} wide; multiples of 4 are run`, { hiddenSize });
-  for (const { kv, inner } of layers.flatMap(({ blocks }) => blocks.map(blockNeeds))) {
+  if (hiddenSize % 4 !== 0) throw unsupported(`it is ${hiddenSize} wide; the engine wasm runs multiples of 4`);
+  for (const block of layers.flatMap(({ blocks }) => blocks)) {
+    if (block.kind !== 'attention' && block.kind !== 'dense')
+      throw unsupported(
+        `it has blocks of the kind "${block.kind}", which the engine wasm does not run; take the engine webgpu`,
+      );
+    if (block.kind === 'attention' && block.gated)
+      throw unsupported('its attention is gated, which the engine wasm does not run; take the engine webgpu');
+    const { kv, inner } = blockNeeds(block);
     if (kv && kv.headDim % 8 !== 0)
-      refuse(`its heads are ${kv.headDim} wide; multiples of 8 are run`, { headDim: kv.headDim });
-    if (inner % 4 !== 0) refuse(`its feed-forward is ${inner} wide; multiples of 4 are run`, { inner });
+      throw unsupported(`its heads are ${kv.headDim} wide; the engine wasm runs multiples of 8`);
+    if (inner % 4 !== 0) throw unsupported(`its feed-forward is ${inner} wide; the engine wasm runs multiples of 4`);
   }
 }

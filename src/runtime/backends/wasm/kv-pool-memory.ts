@@ -1,4 +1,4 @@
-import type { PoolMemory } from '../kv/pool-kv.ts';
+import type { PoolMemory } from './wasm-kv.ts';
 import type { WasmPlan } from './plan.ts';
 
 /** Bytes of KV blocks in memory: a block on the outside is, layer by layer, its keys and then its values. */

@@ -66,7 +66,8 @@ class ProgramWriter {
     const { norm } = block.weights;
     this.#input({ from: x, values: norm ? normed : x, gain: norm, cols: hiddenSize, eps: normEps });
     if (block.kind === 'attention') this.#attention(block, index);
-    else this.#dense(block);
+    else if (block.kind === 'dense') this.#dense(block);
+    else throw new TypeError(`Cannot run a block of the kind ${block.kind}: checkShapes refuses it`);
   }
 
   logits(): void {

@@ -14,7 +14,7 @@ import type {
 } from '../backend.ts';
 import { checkRows, type CheckedRow } from '../check-rows.ts';
 import type { KvBlocks } from '../kv/kv-blocks.ts';
-import { PoolKv, type PoolMemory } from '../kv/pool-kv.ts';
+import { WasmKv, type PoolMemory } from './wasm-kv.ts';
 import type { Sequences } from '../kv/sequences.ts';
 import type { SequenceSampler } from './sequence-sampler.ts';
 import type { StepCosts } from './step-costs.ts';
@@ -58,7 +58,7 @@ export class WasmBackend implements Backend {
     const idle = async (): Promise<void> => {
       await this.#running?.catch(() => undefined);
     };
-    this.kv = new PoolKv(
+    this.kv = new WasmKv(
       {
         ...parts,
         kvMemory: {
