@@ -37,6 +37,14 @@ export const ENGINES = {
     format: 'gguf',
     settings: ['prefixCache', 'runAhead', 'prefillPrecision', 'speculation', 'contextTokens', 'worker'],
   },
+  wasm: {
+    label: 'CPU',
+    about: 'Our own runtime, on the CPU',
+    device: 'cpu',
+    place: 'on the CPU (WebAssembly)',
+    format: 'gguf',
+    settings: ['prefixCache', 'threads', 'speculation', 'contextTokens', 'worker'],
+  },
   'onnx-webgpu': {
     label: 'ONNX on WebGPU',
     about: 'onnxruntime-web, on WebGPU',

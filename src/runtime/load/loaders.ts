@@ -19,6 +19,7 @@ type Loader = (options: LocalEngineOptions, model: ResolvedModel) => Promise<Loa
 /** How each engine loads. Backends are imported when they are used, so that a page fetches the code of one. */
 const LOADERS: Readonly<Record<LocalEngineName, Loader>> = {
   webgpu: loadWebGpu,
+  wasm: loadWasm,
   'onnx-webgpu': (options, model) => loadOnnx(options, model, 'webgpu'),
   'onnx-wasm': (options, model) => loadOnnx(options, model, 'wasm'),
 };
@@ -58,6 +59,26 @@ async function loadWebGpu(options: LocalEngineOptions, { source, gguf }: Resolve
     source,
     path: gguf!,
     ...(options.prefillPrecision && { prefillPrecision: options.prefillPrecision }),
+    onHeader: (read) => {
+      header = read;
+    },
+  });
+  try {
+    return { backend, text: ggufText(header!.metadata) };
+  } catch (error) {
+    await backend.dispose();
+    throw error;
+  }
+}
+
+async function loadWasm(options: LocalEngineOptions, { source, gguf }: ResolvedModel): Promise<LoadedModel> {
+  const { createWasmBackend } = await import('../backends/wasm/create-wasm-backend.ts');
+  let header: GgufHeader | undefined;
+  const backend = await createWasmBackend({
+    ...shared(options),
+    ...(options.threads !== undefined && { threads: options.threads }),
+    source,
+    path: gguf!,
     onHeader: (read) => {
       header = read;
     },

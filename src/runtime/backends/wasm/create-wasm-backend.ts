@@ -40,7 +40,7 @@ export interface WasmBackendOptions {
   maxVerifyTokens?: number;
   /** Tokens of KV that all sequences share, never less than one context. @default as many as `maxBatch` contexts have, within 256 MB of spare */
   kvTokens?: number;
-  /** Threads, the calling one included. @default 1 without cross-origin isolation or a worker, else as many as there are processors, at most 8 */
+  /** Threads, the calling one included. @default 1 without cross-origin isolation or a worker, else half of the processors (both of two), at most 8 */
   threads?: number;
   /** Script that a thread runs; it calls `serveThread`. @default that of the worker this runs in; one thread where it runs in none */
   threadUrl?: string;
@@ -114,7 +114,9 @@ function threadsOf(options: WasmBackendOptions): number {
     throw new RangeError(`Cannot run on ${threads} threads: give a whole number above 0`);
   if (!canShareMemory() || threadUrlOf(options) === undefined) return 1;
   const { hardwareConcurrency = 1 } = (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator ?? {};
-  return Math.min(threads ?? hardwareConcurrency, MAX_THREADS);
+  // A processor of a browser is often half a core, and two threads of one core are hardly faster than one.
+  const cores = hardwareConcurrency <= 2 ? hardwareConcurrency : Math.ceil(hardwareConcurrency / 2);
+  return Math.min(threads ?? cores, MAX_THREADS);
 }
 
 const threadUrlOf = ({ threadUrl }: WasmBackendOptions): string | undefined => threadUrl ?? ownWorkerUrl();

@@ -1,4 +1,4 @@
 /** A thread of the CPU engine where no engine worker is there to be its script: in a page. */
 import { serveThread } from './threads.ts';
 
-serveThread(globalThis as unknown as Parameters<typeof serveThread>[0]);
+serveThread(globalThis);

@@ -12,18 +12,14 @@ interface ThreadStart {
 }
 
 /** The worker's side: waits for its start, then works until it is ended. */
-export function serveThread(scope: Pick<DedicatedWorkerGlobalScope, 'addEventListener' | 'postMessage'>): void {
-  scope.addEventListener('message', ({ data }: MessageEvent<ThreadStart>) => {
-    void instantiate(data.options, data.memory).then(({ work }) => {
-      scope.postMessage('ready');
-      work!(data.thread, 0);
+export function serveThread(scope: typeof globalThis): void {
+  const port = scope as unknown as Pick<Worker, 'addEventListener' | 'postMessage'>;
+  port.addEventListener('message', ({ data }: MessageEvent<ThreadStart>) => {
+    void instantiate(data.options, data.memory).then((kernels) => {
+      port.postMessage('ready');
+      kernels.work!(data.thread, 0);
     });
   });
-}
-
-interface DedicatedWorkerGlobalScope {
-  addEventListener(type: 'message', listener: (event: MessageEvent<ThreadStart>) => void): void;
-  postMessage(message: unknown): void;
 }
 
 /** Threads beside the calling one. */

@@ -60,15 +60,12 @@ export const sub = i32Binary(0x6b);
 export const mul = i32Binary(0x6c);
 export const divide = i32Binary(0x6e);
 export const remainder = i32Binary(0x70);
-export const bitAnd = i32Binary(0x71);
 export const shl = i32Binary(0x74);
 export const shr = i32Binary(0x75);
 export const equal = i32Binary(0x46);
 export const notEqual = i32Binary(0x47);
-/** Signed comparisons. */
+/** Signed comparison. */
 export const less = i32Binary(0x48);
-export const greater = i32Binary(0x4a);
-export const lessUnsigned = i32Binary(0x49);
 export const isZero = (a: I32) => i32(a.code, 0x45);
 /** `a` where the condition is not 0, else `b`. */
 export const select = (condition: I32, a: Whole, b: Whole) => i32(whole(a).code, whole(b).code, condition.code, 0x1b);
@@ -107,7 +104,6 @@ export const vConstF32 = (value: number) => {
   return v128(SIMD, 0x0c, bytes, bytes, bytes, bytes);
 };
 export const vShuffle = (a: V128, b: V128, lanes: readonly number[]) => v128(a.code, b.code, SIMD, 0x0d, lanes);
-export const vSplat = (a: Whole) => v128(whole(a).code, SIMD, 0x11);
 export const vSplatF32 = (a: Real) => v128(real(a).code, SIMD, 0x13);
 export const vLane = (a: V128, lane: number) => i32(a.code, SIMD, 0x1b, lane);
 export const vLaneF32 = (a: V128, lane: number) => f32(a.code, SIMD, 0x1f, lane);
