@@ -146,7 +146,9 @@ export function planMemory(description: ModelDescription, sizes: PlanSizes): Was
 
 /** Distinct rotary configurations. */
 export function ropesOf({ layers }: ModelConfig): Map<string, RopeConfig> {
-  const ropes = layers.flatMap(({ blocks }) => blocks.flatMap((block) => ('rope' in block ? [block.rope] : [])));
+  const ropes = layers.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (block.kind === 'attention' && block.rope ? [block.rope] : [])),
+  );
   return new Map(ropes.map((rope) => [ropeKey(rope), rope]));
 }
 

@@ -82,7 +82,7 @@ class ProgramWriter {
       rows: CONTROL.samples,
       index,
     });
-    this.#matmul(output, finalNormed, logits, { rows: CONTROL.samples });
+    this.#matmul(output, finalNormed, logits, { rows: CONTROL.samples, scale: config.logitScale });
   }
 
   #attention({ config, weights }: Block<GgufTensorInfo, 'attention'>, index: number): void {
@@ -110,9 +110,10 @@ class ProgramWriter {
           q: q.at,
           k: k.at,
           v: v.at,
-          rope: plan.ropes.get(ropeKey(rope))!,
-          pairs: rope.dims / 2,
-          interleaved: rope.style === 'interleaved' ? 1 : 0,
+          // Without rotation there are no pairs.
+          rope: rope ? plan.ropes.get(ropeKey(rope))! : 0,
+          pairs: rope ? rope.dims / 2 : 0,
+          interleaved: rope?.style === 'interleaved' ? 1 : 0,
           qNorm: this.#vector(weights.qNorm),
           kNorm: this.#vector(weights.kNorm),
           eps: this.#description.config.normEps,
@@ -152,7 +153,7 @@ class ProgramWriter {
   ): void {
     const { x, given } = this.#plan;
     if (!postNorm) {
-      this.#matmul(matrix, from, x, { accumulate: scale });
+      this.#matmul(matrix, from, x, { accumulate: true, scale });
       return;
     }
     this.#matmul(matrix, from, given);
@@ -202,9 +203,15 @@ class ProgramWriter {
     matrix: WasmMatrix,
     from: Rows,
     to: Rows,
-    options: { bias?: GgufTensorInfo | undefined; accumulate?: number; rows?: number; together?: boolean } = {},
+    options: {
+      bias?: GgufTensorInfo | undefined;
+      accumulate?: boolean;
+      scale?: number;
+      rows?: number;
+      together?: boolean;
+    } = {},
   ): void {
-    const { accumulate, rows = CONTROL.rows, together = false } = options;
+    const { accumulate = false, scale = 1, rows = CONTROL.rows, together = false } = options;
     const x = FORMATS[matrix.format].group === 0 ? from : this.#plan.records;
     const tasks = align(matrix.rows, TASK_ROWS) / TASK_ROWS;
     const perThread = Math.max(1, Math.floor(tasks / this.#plan.threads / 2));
@@ -216,7 +223,7 @@ class ProgramWriter {
         {
           ...{ weights: matrix.address, groupBytes: matrix.groupBytes, tasks, records: align(matrix.cols, 32) / 32 },
           ...{ x: x.at, xStride: x.stride, y: to.at, yStride: to.stride, bias: this.#vector(options.bias) },
-          ...{ accumulate: accumulate === undefined ? 0 : 1, scale: accumulate ?? 1, rows, chunk },
+          ...{ accumulate: accumulate ? 1 : 0, scale, rows, chunk },
         },
         ['scale'],
       );

@@ -3,7 +3,7 @@ import type { TokenLogprob } from '../../../shared/generation.ts';
 import { memorySource } from '../../models/testing/memory-source.ts';
 import { createReferenceModel } from '../../models/testing/reference-model.ts';
 import { ARCHITECTURE_CASES, syntheticName, TYPE_AND_VARIANT_CASES } from '../../models/testing/synthetic-cases.ts';
-import { makeSyntheticGguf, type SyntheticModel } from '../../models/testing/synthetic-model.ts';
+import { makeSyntheticGguf, SHAPES, type SyntheticModel } from '../../models/testing/synthetic-model.ts';
 import { sequenceOptions } from '../testing/run-tokens.ts';
 import { createWasmBackend, type WasmBackendOptions } from './create-wasm-backend.ts';
 
@@ -14,7 +14,15 @@ const MOST_RATIO = 1.5;
 /** Sums in another order, and scales of K-quants in f16. */
 const FLOOR = 2e-3;
 
-const RUN = ['llama', 'qwen2', 'qwen3', 'gemma3', 'phi3'];
+const RUN: readonly string[] = ['llama', 'qwen2', 'qwen3', 'gemma3', 'phi3', 'granite', 'smollm3'];
+/** Logits that are scaled, and layers without rotation. */
+const MORE_CASES: readonly SyntheticModel[] = (['granite', 'smollm3'] as const).map((architecture) => ({
+  ...SHAPES.tiny,
+  architecture,
+  layers: 4,
+  quantization: 'Q4_0',
+}));
+
 const isRun = ({ architecture, headDim = 8 }: SyntheticModel): boolean =>
   RUN.includes(architecture) && headDim % 8 === 0;
 
@@ -71,7 +79,7 @@ async function errorsOf(model: SyntheticModel, options: Partial<WasmBackendOptio
 describe('wasm backend: against the f32 reference', function () {
   this.timeout(120_000);
   for (const simd of ['relaxed', 'plain'] as const)
-    for (const model of [...TYPE_AND_VARIANT_CASES, ...ARCHITECTURE_CASES].filter(isRun))
+    for (const model of [...TYPE_AND_VARIANT_CASES, ...ARCHITECTURE_CASES, ...MORE_CASES].filter(isRun))
       it(`step: ${simd} SIMD errs no more than llama.cpp's rounding of activations on ${syntheticName(model)}`, async () => {
         const { ours, theirs } = await errorsOf(model, { simd });
         expect(ours).to.be.below(MOST_RATIO * theirs + FLOOR);

@@ -31,7 +31,7 @@ import type { FunctionReference, FunctionWriter, Local, ModuleWriter } from '../
 import { FORMATS, RECORD, recordBytes, recordValueBytes, TASK_ROWS, type WasmFormat } from '../layout.ts';
 import { forTasks, operands, type KernelOptions } from './operation.ts';
 
-/** Words of a matrix product; y = W x for each token row, or y += scale W x. */
+/** Words of a matrix product; y = scale (W x + bias) for each token row, or y += the same. */
 export const MATMUL = operands([
   'weights',
   /** Bytes of four rows. */
@@ -47,7 +47,7 @@ export const MATMUL = operands([
   'yStride',
   /** Address of f32 to be added; 0: none. */
   'bias',
-  /** Not 0: added to y, times `scale` (f32). */
+  /** Not 0: added to y. */
   'accumulate',
   'scale',
   /** Address of the word that tells how many token rows there are. */
@@ -143,9 +143,9 @@ function finish(
   f.if(bias, () => {
     for (const [group, sum] of sums.entries()) f.set(sum, vAddF32(sum, vLoad(bias, group * 16)));
   });
+  for (const sum of sums) f.set(sum, vMulF32(sum, vSplatF32(scale)));
   f.if(accumulate, () => {
-    for (const [group, sum] of sums.entries())
-      f.set(sum, vAddF32(vLoad(at, group * 16), vMulF32(sum, vSplatF32(scale))));
+    for (const [group, sum] of sums.entries()) f.set(sum, vAddF32(vLoad(at, group * 16), sum));
   });
   for (const [group, sum] of sums.entries()) f.storeVector(at, sum, group * 16);
 }
