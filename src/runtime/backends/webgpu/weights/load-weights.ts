@@ -126,7 +126,10 @@ export async function streamWeights(
       }
     }
   }
-  return { loaded: { matrices, vectors, ...(layerTable && { layerTable }) }, fingerprint: await digestOfDigests(digests) };
+  return {
+    loaded: { matrices, vectors, ...(layerTable && { layerTable }) },
+    fingerprint: await digestOfDigests(digests),
+  };
 }
 
 function* allTensors({ layers, weights }: ModelDescription): Generator<GgufTensorInfo> {
