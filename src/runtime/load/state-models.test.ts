@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { systemClock } from '../../shared/clock.ts';
 import type { GenerateRequest } from '../../shared/generation.ts';
 import { createWebGpuBackend } from '../backends/webgpu/create-webgpu-backend.ts';
-import { memorySource } from '../backends/webgpu/testing/memory-source.ts';
+import { memorySource } from '../models/testing/memory-source.ts';
 import { LocalEngine } from '../engine/local-engine.ts';
 import { Speculator } from '../engine/speculation/speculator.ts';
 import { answer } from '../engine/testing/collect.ts';
