@@ -32,7 +32,7 @@ describe('chooseEngines', () => {
   it('chooseEngines: auto takes WebGPU on a real adapter, names it, and has WASM in reserve', () => {
     expect(names('auto', real, BOTH)).to.deep.equal(['webgpu', 'onnx-webgpu', 'onnx-wasm']);
     expect(names('auto', real, ONNX)).to.deep.equal(['onnx-webgpu', 'onnx-wasm']);
-    expect(names('auto', real, GGUF)).to.deep.equal(['webgpu']);
+    expect(names('auto', real, GGUF)).to.deep.equal(['webgpu', 'wasm']);
     expect(chooseEngines('auto', real, ONNX)[0].reason).to.include('NVIDIA H200');
   });
 
@@ -51,10 +51,12 @@ describe('chooseEngines', () => {
     });
   });
 
-  it('chooseEngines: a GGUF file runs on a software adapter too, and without one the reason is the code', () => {
-    expect(names('auto', software, GGUF)).to.deep.equal(['webgpu']);
-    expect(chooseEngines('auto', software, GGUF)[0].reason).to.match(/slow/);
-    expect(codeOf(() => chooseEngines('auto', none, GGUF))).to.equal('no-adapter');
+  it('chooseEngines: a GGUF file runs on the CPU without an adapter, and on a software one, which is in reserve for what the CPU engine does not run', () => {
+    expect(names('auto', none, GGUF)).to.deep.equal(['wasm']);
+    expect(names('auto', software, GGUF)).to.deep.equal(['wasm', 'webgpu']);
+    const [cpu, gpu] = chooseEngines('auto', software, GGUF);
+    expect(cpu.reason).to.match(/CPU.*software/);
+    expect(gpu!.reason).to.match(/slow/);
   });
 
   it('chooseEngines: an engine asked for by name is taken, also on a software adapter, and never replaced', () => {

@@ -56,24 +56,24 @@ export function chooseEngines(
 }
 
 function chooseAutomatically(probe: GpuProbe, formats: ModelFormats): [EngineChoice, ...EngineChoice[]] {
-  const wasm = (because: string): EngineChoice => ({
-    engine: 'onnx-wasm',
+  // A model that is there as ONNX too keeps to onnxruntime-web on the CPU.
+  const cpu = formats.onnx ? 'onnx-wasm' : 'wasm';
+  const onCpu = (because: string): EngineChoice => ({
+    engine: cpu,
     reason: `Runs on the CPU (WASM), because ${because}.`,
   });
-  if (probe.status !== 'adapter') {
-    if (formats.onnx) return [wasm(probe.reason)];
-    throw gpuError(probe);
-  }
+  if (probe.status !== 'adapter') return [onCpu(probe.reason)];
   const { description, isFallback } = probe.info;
   if (isFallback) {
-    if (formats.onnx) return [wasm(`the only WebGPU adapter here, ${description}, is a software one, and slower`)];
-    const reason = `Runs on WebGPU, which GGUF files need; ${description} is a software adapter, so it is slow.`;
-    return [{ engine: 'webgpu', reason }];
+    const choice = onCpu(`the only WebGPU adapter here, ${description}, is a software one, and slower`);
+    if (formats.onnx) return [choice];
+    const reason = `Runs on WebGPU, which this model needs; ${description} is a software adapter, so it is slow.`;
+    return [choice, { engine: 'webgpu', reason }];
   }
   const onGpu = (['webgpu', 'onnx-webgpu'] as const)
     .filter((engine) => formats[ENGINES[engine].format])
     .map((engine) => ({ engine, reason: `Runs ${ENGINES[engine].place}, because there is a GPU: ${description}.` }));
-  const all = formats.onnx ? [...onGpu, wasm(`the GPU, ${description}, did not do`)] : onGpu;
+  const all = onGpu.length > 0 ? [...onGpu, onCpu(`the GPU, ${description}, did not do`)] : [];
   const [first, ...rest] = all;
   if (first) return [first, ...rest];
   throw new TokenglassError(

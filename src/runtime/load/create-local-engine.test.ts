@@ -35,7 +35,7 @@ describe('createLocalEngine', () => {
     const error = await rejection(createLocalEngine({ model: 'tutor', engine: 'webgpu', threads: 2 }));
     expect(error).to.be.instanceOf(TypeError);
     expect((error as Error).message).to.equal(
-      'Cannot create an engine: webgpu has no option threads; leave it out, or take onnx-wasm',
+      'Cannot create an engine: webgpu has no option threads; leave it out, or take wasm or onnx-wasm',
     );
   });
 

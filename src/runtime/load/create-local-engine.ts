@@ -105,7 +105,7 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<En
       return assemble(options, backend, text, { engine, reason: reason + failure }, speculator);
     } catch (error) {
       const isLast = index === choices.length - 1;
-      if (isLast || !GPU_FAILURES.some((code) => isTokenglassError(error, code))) throw error;
+      if (isLast || !FAILURES[ENGINES[engine].device].some((code) => isTokenglassError(error, code))) throw error;
       failure = ` (${(error as Error).message}.)`;
     }
   }
@@ -173,8 +173,11 @@ function onlyWebLlm({ engine = 'auto' }: LocalEngineOptions): TokenglassError {
   return new TokenglassError('model-unsupported', message, { details: { engine } });
 }
 
-/** What `auto` answers by the next engine: the GPU is there, but does not do. */
-const GPU_FAILURES = ['numeric-fault', 'device-lost', 'watchdog', 'missing-feature', 'internal'] as const;
+/** What `auto` answers by the next engine: the GPU is there, but does not do; or the CPU engine does not run the model. */
+const FAILURES = {
+  gpu: ['numeric-fault', 'device-lost', 'watchdog', 'missing-feature', 'internal'],
+  cpu: ['model-unsupported', 'missing-feature'],
+} as const;
 
 function probe({ engine = 'auto', gpu }: LocalEngineOptions): Promise<GpuProbe> {
   // Asking for an adapter wakes a GPU, which an engine on the CPU has no use for.
