@@ -1,9 +1,5 @@
 /** Tokenglass: the in-page LLM runtime you can see through. */
 export { createEndpointEngine, type EndpointOptions } from './runtime/adapters/endpoint/create-endpoint-engine.ts';
-export { clearWebLlmCache, type ClearWebLlmCacheOptions } from './runtime/adapters/web-llm/clear-cache.ts';
-export { createWebLlmEngine } from './runtime/adapters/web-llm/create-web-llm-engine.ts';
-export { listWebLlmModels, type WebLlmCatalogEntry } from './runtime/adapters/web-llm/list-models.ts';
-export type { WebLlmOptions } from './runtime/adapters/web-llm/load-web-llm.ts';
 export type { WebLlmModel } from './runtime/adapters/web-llm/web-llm-model.ts';
 export { installLanguageModel, type InstallOptions } from './runtime/faces/language-model/install-language-model.ts';
 export { createEngine, type CreateEngineOptions, type OpenAiEngine } from './worker/create-engine.ts';

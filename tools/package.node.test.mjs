@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -121,19 +122,35 @@ describe('npm pack', () => {
   });
 
   it('package: every entry point imports in Node without throwing', () => {
-    for (const entry of [
-      'index.js',
-      'ui/index.js',
-      'ui/react/index.js',
-      'runtime/metrics/index.js',
-      'runtime/bench/index.js',
-    ]) {
+    for (const entry of ['index.js', 'ui.js', 'dashboard.js', 'react.js', 'metrics.js', 'bench.js', 'onnx.js']) {
       const url = new URL(`file://${join(folder, 'node_modules/tokenglass/dist', entry)}`).href;
       execFileSync(process.execPath, ['--input-type=module', '-e', `await import(${JSON.stringify(url)})`], {
         cwd: folder,
         stdio: 'pipe',
       });
     }
+  });
+
+  it('package: what a bundler copies is no larger than hosts of pages take', () => {
+    for (const path of files)
+      assert.ok(statSync(join(folder, 'node_modules/tokenglass', path)).size < 20 * 2 ** 20, `${path} is above 20 MiB`);
+  });
+
+  it('package: the worker and the parts that it fetches import nothing', () => {
+    for (const name of ['engine.worker.js', 'grammar.js', 'onnx-part.js']) {
+      const code = readFileSync(join(folder, 'node_modules/tokenglass/dist', name), 'utf8');
+      assert.doesNotMatch(code, /(?:^|[;}\n])\s*import\s*(?:["'{*]|[\w$]+\s+from)/, name);
+      assert.doesNotMatch(code, /\bimport\(["']/, name);
+    }
+  });
+
+  it('package: no file fetches from another host by itself', () => {
+    for (const path of files.filter((name) => /^dist\/.*\.js$/.test(name)))
+      assert.doesNotMatch(
+        readFileSync(join(folder, 'node_modules/tokenglass', path), 'utf8'),
+        /https?:\/\/[\w.]*(?:jsdelivr|unpkg|esm\.sh|cdnjs|skypack)/,
+        path,
+      );
   });
 
   it('package: no file names a path or host of the machine it was made on', () => {
@@ -149,8 +166,6 @@ describe('npm pack', () => {
       configFile: false,
       base: './',
       logLevel: 'error',
-      worker: { format: 'es' },
-      build: { target: 'es2022' },
     });
     const server = await serveFolder(join(folder, 'dist'));
     const browser = await launchBrowser();

@@ -15,6 +15,9 @@ const TYPES = {
   '.map': 'application/json; charset=utf-8',
 };
 
+/** What a file is, by its ending. */
+export const typeOf = (file) => TYPES[extname(file)] ?? 'application/octet-stream';
+
 /** SharedArrayBuffer, and so the threads of the WASM backend, needs a cross-origin isolated page. */
 const ISOLATION = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -48,7 +51,7 @@ export async function serveFolder(folder, { port = 0, mounts = {} } = {}) {
     const size = statSync(file).size;
     const range = parseRange(request.headers.range, size);
     response.writeHead(range ? 206 : 200, {
-      'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream',
+      'Content-Type': typeOf(file),
       'Content-Length': range ? range.end - range.start + 1 : size,
       'Accept-Ranges': 'bytes',
       'Cache-Control': 'no-cache',

@@ -1,9 +1,11 @@
+import { randomId } from '../shared/random-id.ts';
 import { releaseProxy, transfer, wrap, type Endpoint, type Remote } from 'comlink';
 import { systemClock, type Clock } from '../shared/clock.ts';
 import { abortError, TokenglassError } from '../shared/errors.ts';
 import { EventQueue } from '../shared/event-queue.ts';
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import { partUrls } from '../shared/parts.ts';
 import type { PrefixCache } from '../shared/prefix-cache.ts';
 import type { Engine, EngineEvents, EngineMetrics } from '../runtime/request/engine.ts';
 import { whenDead } from './alive.ts';
@@ -23,7 +25,12 @@ export interface ConnectOptions {
   /** A sentence that `info.reason` ends with. */
   note?: string;
   clock?: Clock;
+  /** How long a worker may take to run its script and say so. @default 60,000 */
+  startLimitMs?: number;
 }
+
+/** A worker that was killed before its script ran says nothing; a script on its way over a slow network does neither. */
+const START_LIMIT_MS = 60_000;
 
 /** A step that never returns must not keep the page from letting go of the worker. */
 const DISPOSE_LIMIT_MS = 2000;
@@ -64,8 +71,9 @@ class WorkerEngine implements Engine {
   readonly #stamps = new Map<string, DeliveryStamps>();
   readonly #listeners = new Map<keyof EngineEvents, Set<(event: never) => void>>();
   readonly #closed = new AbortController();
-  readonly #aliveLock = 'locks' in navigator ? `tokenglass-worker-${crypto.randomUUID()}` : undefined;
+  readonly #aliveLock = 'locks' in navigator ? `tokenglass-worker-${randomId()}` : undefined;
   #nextId = 1;
+  #startTimer: ReturnType<typeof setTimeout> | undefined;
   #disposal: Promise<void> | undefined;
 
   constructor(endpoint: Endpoint, options: ConnectOptions) {
@@ -91,9 +99,15 @@ class WorkerEngine implements Engine {
   async load(load: LoadOptions, signal: AbortSignal | undefined): Promise<void> {
     const onAbort = (): void => void this.#host.cancelLoad();
     signal?.addEventListener('abort', onAbort, { once: true });
+    const { startLimitMs = START_LIMIT_MS } = this.#options;
+    this.#startTimer = setTimeout(() => this.#die(`it did not start within ${startLimitMs / 1000} s`), startLimitMs);
     try {
       const info = await this.#orClosed(() =>
-        this.#host.load(load, transfer(this.#remotePort, [this.#remotePort]), this.#aliveLock),
+        this.#host.load(
+          { ...load, parts: partUrls() },
+          transfer(this.#remotePort, [this.#remotePort]),
+          this.#aliveLock,
+        ),
       );
       const { note } = this.#options;
       this.#info = note === undefined ? info : { ...info, reason: `${info.reason} ${note}` };
@@ -108,6 +122,7 @@ class WorkerEngine implements Engine {
       this.#close(error);
       throw signal?.aborted ? abortError(signal) : error;
     } finally {
+      clearTimeout(this.#startTimer);
       signal?.removeEventListener('abort', onAbort);
     }
   }
@@ -182,7 +197,12 @@ class WorkerEngine implements Engine {
     else if (message.type === 'done') this.#onDone(message);
     else if (message.type === 'metric') this.#onMetric(message.name, message.event);
     else if (message.type === 'progress') this.#options.onProgress?.(message.progress);
-    else if (this.#aliveLock)
+    else this.#onAlive();
+  }
+
+  #onAlive(): void {
+    clearTimeout(this.#startTimer);
+    if (this.#aliveLock)
       whenDead(this.#aliveLock, this.#closed.signal, () => this.#die('it was terminated or crashed'));
   }
 

@@ -1,11 +1,12 @@
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
-import { createLocalEngine, type LocalEngineOptions } from '../runtime/load/create-local-engine.ts';
+import { addPartUrls } from '../shared/parts.ts';
+import type { LocalEngineOptions } from '../runtime/load/create-local-engine.ts';
 import { isWebLlmModel } from '../runtime/adapters/web-llm/web-llm-model.ts';
-import { askToPersist } from '../runtime/models/store/ask-to-persist.ts';
 import type { Engine } from '../runtime/request/engine.ts';
 import { withOpenAi, type OpenAiFace } from '../runtime/faces/openai/create-openai.ts';
 import { connectEngine, type ConnectOptions } from './client.ts';
+import { locateParts, runsInPage, startEngineWorker } from './locate.ts';
 import type { LoadOptions } from './protocol.ts';
 import type { ShareOptions } from './share/share-engine.ts';
 
@@ -64,20 +65,27 @@ async function createHere(given: Omit<CreateEngineOptions, 'fallback'>): Promise
   const { worker = true, share = false, onProgress, signal, gpu, ...load } = options;
   if (share !== false && worker !== true)
     throw new TypeError('Cannot share an engine that runs in the page or in a worker of its own: leave worker out');
-  if (worker === false) return withOpenAi(await createLocalEngine({ ...options }));
-  if (gpu) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
+  if (gpu && worker !== false) throw new TypeError('Cannot hand a `gpu` object to a worker: pass worker: false');
+  if (worker === true && typeof Worker === 'undefined')
+    throw new TokenglassError('unsupported', 'Cannot start a worker: there are none here; pass worker: false');
   signal?.throwIfAborted();
+  addPartUrls(await locateParts());
+  if (worker === false || runsInPage(load.engine ?? 'auto')) {
+    const { createLocalEngine } = await import('../runtime/load/create-local-engine.ts');
+    return withOpenAi(await createLocalEngine({ ...options }));
+  }
   const told = { ...(onProgress && { onProgress }), ...(signal && { signal }) };
   const engine = share === false ? await inWorker(load, worker, told) : await shared(load, share, told);
   // What was downloaded should stay; the worker that stored it cannot ask for that.
-  if (load.store !== false && load.model !== 'tutor') void askToPersist();
+  if (load.store !== false && load.model !== 'tutor')
+    void import('../runtime/models/store/ask-to-persist.ts').then(({ askToPersist }) => askToPersist());
   return withOpenAi(engine);
 }
 
 type Told = Pick<ConnectOptions, 'onProgress' | 'signal' | 'note'>;
 
-function inWorker(load: LoadOptions, worker: true | Worker, told: Told): Promise<Engine> {
-  const running = worker === true ? startWorker() : worker;
+async function inWorker(load: LoadOptions, worker: true | Worker, told: Told): Promise<Engine> {
+  const running = worker === true ? await startEngineWorker() : worker;
   return connectEngine(running, load, { ...told, onClosed: () => running.terminate() });
 }
 
@@ -93,18 +101,4 @@ function ofThePage<Model extends { modelUrl: string; modelLibUrl: string }>(mode
   const page = typeof document === 'undefined' ? undefined : document.baseURI;
   const whole = (url: string): string => (URL.canParse(url, page) ? new URL(url, page).href : url);
   return { ...model, modelUrl: whole(model.modelUrl), modelLibUrl: whole(model.modelLibUrl) };
-}
-
-/** The literal `new Worker(new URL(...))` is what bundlers look for. */
-function startWorker(): Worker {
-  if (typeof Worker === 'undefined')
-    throw new TokenglassError('unsupported', 'Cannot start a worker: there are none here; pass worker: false');
-  try {
-    return new Worker(new URL('./engine.worker.ts', import.meta.url), { type: 'module', name: 'tokenglass' });
-  } catch (cause) {
-    if (!(cause instanceof DOMException && cause.name === 'SecurityError')) throw cause;
-    const message =
-      'Cannot start the worker: this library comes from another origin than the page; serve it from the page itself, or pass worker: false';
-    throw new TokenglassError('unsupported', message, { cause });
-  }
 }

@@ -1,5 +1,5 @@
 import { transferHandlers } from 'comlink';
-import { TokenglassError, type ErrorCode } from '../shared/errors.ts';
+import { isTokenglassError, TokenglassError, type ErrorCode } from '../shared/errors.ts';
 
 /** An error as it crosses the worker edge: structured clone alone would drop `code` and `details`. */
 export interface WireError {
@@ -27,7 +27,7 @@ export function toWireError(error: unknown, depth = 0): WireError {
   if (!(error instanceof Error) && !(error instanceof DOMException)) return { name: 'Error', message: String(error) };
   const wire: WireError = { name: error.name, message: error.message };
   if (error.stack !== undefined) wire.stack = error.stack;
-  if (error instanceof TokenglassError) {
+  if (isTokenglassError(error)) {
     wire.code = error.code;
     wire.details = clonable(error.details);
   }
@@ -76,9 +76,7 @@ export function installErrorTransfer(): void {
         canHandle: (value: unknown): value is unknown => original.canHandle(value),
         serialize: (thrown: unknown): [unknown, Transferable[]] => {
           const { value } = thrown as ThrownValue;
-          return value instanceof TokenglassError
-            ? [{ tokenglassError: toWireError(value) }, []]
-            : original.serialize(thrown);
+          return isTokenglassError(value) ? [{ tokenglassError: toWireError(value) }, []] : original.serialize(thrown);
         },
         deserialize: (wire: unknown): unknown => {
           if (typeof wire === 'object' && wire !== null && 'tokenglassError' in wire)

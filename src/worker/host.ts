@@ -1,6 +1,7 @@
 import { expose, type Endpoint } from 'comlink';
 import { abortError, TokenglassError } from '../shared/errors.ts';
 import type { LoadProgress } from '../shared/info.ts';
+import { addPartUrls } from '../shared/parts.ts';
 import type { PrefixCache } from '../shared/prefix-cache.ts';
 import type { Engine, EngineEvents } from '../runtime/request/engine.ts';
 import { holdAliveLock } from './alive.ts';
@@ -61,15 +62,14 @@ export function exposeLease(
     onDisposed?.();
   };
   const host: EngineHost = {
-    async load(options, port, aliveLock) {
+    async load({ parts, ...options }, port, aliveLock) {
       if (lease || loading) throw new TokenglassError('internal', 'Cannot load: this worker already serves an engine');
       loading = new AbortController();
       const out = new BatchingPort(port);
       try {
-        if (aliveLock !== undefined) {
-          await holdAliveLock(aliveLock);
-          out.post({ type: 'alive' });
-        }
+        addPartUrls(parts);
+        if (aliveLock !== undefined) await holdAliveLock(aliveLock);
+        out.post({ type: 'alive' });
         const onProgress = (progress: LoadProgress): void => out.post({ type: 'progress', progress });
         const acquired = await acquire({ ...options, onProgress, signal: loading.signal });
         if (hasEnded) {

@@ -1,5 +1,6 @@
 import type { ChatMessage, GenerateRequest, TokenEvent } from '../shared/generation.ts';
 import type { EngineInfo, LoadProgress } from '../shared/info.ts';
+import type { PartUrls } from '../shared/parts.ts';
 import type { CachedPrefix, PrefillResult, PrefixCacheStats } from '../shared/prefix-cache.ts';
 import type { ResumableAnswer } from '../shared/resumable.ts';
 import type { EngineEvents } from '../runtime/request/engine.ts';
@@ -14,10 +15,15 @@ export type LoadOptions = Omit<LocalEngineOptions, 'onProgress' | 'signal' | 'gp
 /** The calls, exposed by the host through Comlink. */
 export interface EngineHost {
   /**
-   * Loads the engine and streams to `port` from then on. `aliveLock` is held by the worker for as long as it lives.
+   * Loads the engine and streams to `port` from then on. `aliveLock` is held by the worker for as long as it lives, `parts` are the
+   * files that the page has found for it.
    * @throws TokenglassError of the load
    */
-  load(options: LoadOptions, port: MessagePort, aliveLock: string | undefined): Promise<EngineInfo>;
+  load(
+    options: LoadOptions & { parts: PartUrls },
+    port: MessagePort,
+    aliveLock: string | undefined,
+  ): Promise<EngineInfo>;
   /** Aborts a load that is under way. */
   cancelLoad(): void;
   countTokens(input: { messages: readonly ChatMessage[] } | { prompt: string }): Promise<number>;
@@ -46,7 +52,7 @@ export type ToHost =
 
 /** Worker to page, over the port, in the order of happening. */
 export type FromHost =
-  /** The alive lock is held: from now on its release means death. */
+  /** The worker runs, and holds its alive lock, where there are locks: from now on its release means death. */
   | { type: 'alive' }
   | { type: 'progress'; progress: LoadProgress }
   | { type: 'token'; id: number; event: TokenEvent }

@@ -6,7 +6,8 @@ import { ENGINES } from '../../shared/engines.ts';
 import type { LocalEngineName } from './choose-engine.ts';
 import type { LocalEngineOptions } from './create-local-engine.ts';
 import { beginLoad } from './load-session.ts';
-import { ggufText, loadHubText, type ModelText } from './model-text.ts';
+import { importOnnx } from './import-onnx.ts';
+import { ggufText, type ModelText } from './model-text.ts';
 
 /** A backend and the text side of its model. */
 export interface LoadedModel {
@@ -96,7 +97,7 @@ async function loadOnnx(
   { source }: ResolvedModel,
   device: 'webgpu' | 'wasm',
 ): Promise<LoadedModel> {
-  const { createOnnxBackend } = await import('../backends/onnx/create-onnx-backend.ts');
+  const { createOnnxBackend, loadHubText } = await importOnnx();
   const failed = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, failed.signal]) : failed.signal;
   const backendLoading = createOnnxBackend({

@@ -1,4 +1,4 @@
-import { abortError, TokenglassError } from '../../shared/errors.ts';
+import { abortError, isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { ModelSource, OpenedFile } from './source.ts';
 
 export interface ReadOptions {
@@ -83,7 +83,7 @@ export async function readOptionalJson(
   try {
     return await readJson(source, path, options);
   } catch (error) {
-    if (error instanceof TokenglassError && error.code === 'model-not-found') return undefined;
+    if (isTokenglassError(error, 'model-not-found')) return undefined;
     throw error;
   }
 }

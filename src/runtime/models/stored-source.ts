@@ -1,3 +1,4 @@
+import { randomId } from '../../shared/random-id.ts';
 import { isTokenglassError, TokenglassError } from '../../shared/errors.ts';
 import type { LoadProgress, LoadWarning } from '../../shared/info.ts';
 import { ChunkWriter } from './download/chunk-writer.ts';
@@ -225,7 +226,7 @@ class StoredFiles {
   #newVersion({ etag, sha256, totalBytes }: ResumableFile): StoredVersion {
     const { revision } = this.#source;
     return {
-      id: newVersionId(),
+      id: randomId(),
       chunkBytes: this.#store.chunkBytes,
       storedBytes: 0,
       checksums: [],
@@ -341,11 +342,6 @@ function isSameFile(file: ResumableFile, stored: StoredVersion): boolean {
   if (file.totalBytes !== undefined && file.totalBytes !== stored.storedBytes) return false;
   if (file.sha256 !== undefined && stored.sha256 !== undefined) return file.sha256 === stored.sha256;
   return isSameVersion(file.etag, stored.etag);
-}
-
-/** `crypto.randomUUID` is missing in insecure contexts. */
-function newVersionId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join('-');
 }
 
 function absent(model: string, path: string): TokenglassError {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readBytes, readJson, readOptionalJson } from './read-file.ts';
-import { createUrlSource } from './url-source.ts';
+import { createUrlSource, fetchFile } from './url-source.ts';
 
 const rejection = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 const CONTENT = Uint8Array.from({ length: 100 }, (_, index) => index);
@@ -20,6 +20,17 @@ const text = async (stream: ReadableStream<Uint8Array>): Promise<number[]> =>
   Array.from(new Uint8Array(await new Response(stream).arrayBuffer()));
 
 describe('createUrlSource', () => {
+  it('fetchFile: a file that a bundler put into the code is decoded without a fetch, whole and in part', async () => {
+    const fetch = (): Promise<Response> => Promise.reject(new TypeError('It was fetched'));
+    for (const href of ['data:application/json;base64,eyJhIjoxfQ==', 'data:application/json,%7B%22a%22%3A1%7D']) {
+      const whole = await fetchFile(new URL(href), {}, { fetch });
+      expect(await new Response(whole.stream).text()).to.equal('{"a":1}');
+      expect(whole.totalBytes).to.equal(7);
+      const part = await fetchFile(new URL(href), { start: 1, end: 4 }, { fetch });
+      expect(await new Response(part.stream).text()).to.equal('"a"');
+    }
+  });
+
   it('open: streams the file below the base, with its size and ETag', async () => {
     const { source, requests } = server(
       () => new Response(CONTENT, { headers: { ETag: '"v1"', 'Content-Length': '100' } }),

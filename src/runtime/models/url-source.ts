@@ -46,6 +46,7 @@ export async function fetchFile(
   { start = 0, end, ifRange, cache, signal }: OpenOptions = {},
   { fetch = globalThis.fetch.bind(globalThis), headers }: FetchFileOptions = {},
 ): Promise<OpenedFile> {
+  if (url.protocol === 'data:') return openDataUrl(url, start, end);
   const ranged = start > 0 || end !== undefined;
   const range = { Range: `bytes=${start}-${end === undefined ? '' : String(end - 1)}` };
   // A weak validator may not be sent; the answer's own ETag is compared instead.
@@ -81,6 +82,17 @@ export async function fetchFile(
     ...(sha256 !== undefined && { sha256 }),
     ...(isOther && { start: 0 }),
   };
+}
+
+/** A file that a bundler has put into the code: it is decoded here, as a page's policy may not let `data:` be fetched. */
+function openDataUrl(url: URL, start: number, end: number | undefined): OpenedFile {
+  const comma = url.href.indexOf(',');
+  const content = url.href.slice(comma + 1);
+  const isBase64 = /;base64$/i.test(url.href.slice(0, comma));
+  const bytes = isBase64
+    ? Uint8Array.from(atob(decodeURIComponent(content)), (character) => character.charCodeAt(0))
+    : new TextEncoder().encode(decodeURIComponent(content));
+  return { stream: new Blob([bytes.subarray(start, end)]).stream(), totalBytes: bytes.length };
 }
 
 /** True if two ETags name the same content: weak or strong, compressed in transit or not. */

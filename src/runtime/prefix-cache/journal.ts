@@ -1,3 +1,4 @@
+import { randomId } from '../../shared/random-id.ts';
 import { promisifyRequest } from 'idb-keyval';
 import type { ChatMessage, SamplingParams } from '../../shared/generation.ts';
 import { getRow, rowKey, type KvDatabase } from './kv-database.ts';
@@ -53,7 +54,7 @@ const MAX_ENTRIES = 16;
 /** The token journal: which answers are on their way, so that one that was cut short can go on. Writing never holds up a token, and may fail. */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #owner = `tokenglass-journal-${crypto.randomUUID()}`;
+  readonly #owner = `tokenglass-journal-${randomId()}`;
   readonly #running = new Set<string>();
   readonly #writes = new Set<Promise<void>>();
   #releaseLock: (() => void) | undefined;

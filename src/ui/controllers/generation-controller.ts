@@ -212,7 +212,7 @@ export class GenerationController implements ReactiveController {
 }
 
 function asTokenglassError(error: unknown): TokenglassError {
-  if (error instanceof TokenglassError) return error;
+  if (isTokenglassError(error)) return error;
   const { message } = error instanceof Error ? error : { message: String(error) };
   // An error that crossed a realm has the code but not the class.
   if (isTokenglassError(error))

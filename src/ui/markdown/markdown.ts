@@ -3,8 +3,22 @@ import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { markdownStyles } from './markdown.styles.ts';
-import { MarkdownStream, type MarkdownCost } from './markdown-stream.ts';
+import type { MarkdownCost, MarkdownStream } from './markdown-stream.ts';
 import { TextStream } from './text-stream.ts';
+
+type Renderer = typeof MarkdownStream;
+
+/** Parser and sanitiser are fetched with the first text, so that a page that waits for a model waits for nothing else. */
+let renderer: Renderer | undefined;
+let loading: Promise<void> | undefined;
+const loadRenderer = (): Promise<void> =>
+  (loading ??= import('./markdown-stream.ts').then(
+    (module) => void (renderer = module.MarkdownStream),
+    (error: unknown) => {
+      loading = undefined;
+      throw error;
+    },
+  ));
 
 /**
  * Shows Markdown that was written by a model, also while it is being written. The text is not trusted: HTML in it is shown as
@@ -75,12 +89,16 @@ export class TgMarkdown extends LitElement {
     if (!changed.has('source') && !changed.has('text')) return;
     const next = this.source ?? TextStream.of(this.text);
     if (next === this.#shown) return;
-    const body = this.renderRoot.querySelector('.body');
-    if (!body) return;
-    this.#stream = new MarkdownStream(body);
-    this.#taken = 0;
+    this.#stream = undefined;
     this.#follow(next);
     this.#render();
+  }
+
+  /** Waits for the parser too, where there is a text for it. */
+  protected override async getUpdateComplete(): Promise<boolean> {
+    const isDone = await super.getUpdateComplete();
+    if (this.#shown?.count) await loadRenderer().then(() => this.#render());
+    return isDone;
   }
 
   #follow(source: TextStream): void {
@@ -96,13 +114,28 @@ export class TgMarkdown extends LitElement {
 
   #render(): void {
     const source = this.#shown;
-    if (!source || !this.#stream) return;
+    const body = this.renderRoot.querySelector('.body');
+    if (!source || !body) return;
+    // Not a reactive property: nothing that Lit renders depends on it.
+    this.toggleAttribute('streaming', !source.closed);
+    if (!renderer && source.count > 0) {
+      // The text as it is, until its marks can be read.
+      body.textContent = source.piecesFrom(0);
+      loadRenderer().then(
+        () => this.#render(),
+        () => undefined, // the text stays as it is
+      );
+      return;
+    }
+    if (!renderer) return;
+    if (!this.#stream) {
+      this.#stream = new renderer(body);
+      this.#taken = 0;
+    }
     this.#stream.append(source.piecesFrom(this.#taken));
     this.#taken = source.count;
     if (source.closed) this.#stream.finish();
     else this.#stream.render();
-    // Not a reactive property: nothing that Lit renders depends on it.
-    this.toggleAttribute('streaming', !source.closed);
   }
 
   readonly #handleClick = (event: Event): void => {

@@ -1,3 +1,4 @@
+import { randomId } from '../../shared/random-id.ts';
 import { TokenglassError } from '../../shared/errors.ts';
 import { holdLock, whenDead } from '../alive.ts';
 import {
@@ -8,7 +9,7 @@ import {
   type ToSwitchboard,
 } from './protocol.ts';
 
-/** How the threads are started; a bundler looks for the literals in `start-workers.ts`. */
+/** How the threads are started: see `locate.ts`. */
 export interface ShareWorkers {
   connect: (name: string) => SharedWorker;
   startHost: () => Worker;
@@ -32,7 +33,7 @@ export interface Attachment {
   isOwn: boolean;
 }
 
-/** Names this page; made when first used, because insecure pages have no `randomUUID`. */
+/** Names this page. */
 let page: string | undefined;
 
 /** The SharedWorker has died; whoever waits for an answer of it asks the next one. */
@@ -47,7 +48,7 @@ interface Connection {
 /** This page's connection to the switchboard: asks it for ports to the engine, and hosts the engine when told to. */
 export class Membership {
   readonly #options: MembershipOptions;
-  readonly #lock = `tokenglass-client-${crypto.randomUUID()}`;
+  readonly #lock = `tokenglass-client-${randomId()}`;
   readonly #left = new AbortController();
   #releaseLock: Promise<() => void> | undefined;
   #connection: Promise<Connection> | undefined;
@@ -112,7 +113,7 @@ export class Membership {
             else this.#onMessage(port, data);
           };
         });
-        send(port, { type: 'join', lock: this.#lock, page: (page ??= crypto.randomUUID()), ...join });
+        send(port, { type: 'join', lock: this.#lock, page: (page ??= randomId()), ...join });
         await joined;
         return { port, gone };
       })
@@ -149,7 +150,7 @@ export class Membership {
   }
 
   #host(port: MessagePort, generation: Generation): void {
-    const lock = `tokenglass-host-${crypto.randomUUID()}`;
+    const lock = `tokenglass-host-${randomId()}`;
     const refuse = (why: string): void => send(port, { type: 'cannot-host', generation, why });
     let worker: Worker;
     try {

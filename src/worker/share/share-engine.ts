@@ -5,7 +5,7 @@ import type { ShareWorkers } from './membership.ts';
 import type { SharePlace } from './protocol.ts';
 import { shareKey } from './share-key.ts';
 import { createSharedEngine } from './shared-engine.ts';
-import { shareWorkers } from './start-workers.ts';
+import { locateObstacle, shareWorkers } from '../locate.ts';
 
 export interface ShareOptions {
   /**
@@ -24,7 +24,7 @@ export interface ShareOptions {
 export function shareObstacle(): string | undefined {
   if (typeof SharedWorker === 'undefined') return 'this browser has no SharedWorker';
   if (!('locks' in navigator)) return 'the page is not served over https or from localhost';
-  return undefined;
+  return locateObstacle();
 }
 
 /** Loads an engine that other pages of this origin share, or attaches to it. */

@@ -1,3 +1,4 @@
+import { randomId } from '../../shared/random-id.ts';
 import { holdAliveLock } from '../alive.ts';
 import type { EngineFactory } from '../host.ts';
 import type { SharePlace } from './protocol.ts';
@@ -18,7 +19,7 @@ export function startSwitchboard(
   createEngine: EngineFactory,
   choosePlace: (join: { engine: string; hasThreads: boolean }) => Promise<SharePlace>,
 ): void {
-  const lock = `tokenglass-switchboard-${crypto.randomUUID()}`;
+  const lock = `tokenglass-switchboard-${randomId()}`;
   const isHeld = holdAliveLock(lock);
   const switchboard = new Switchboard({
     lock,

@@ -1,5 +1,6 @@
 import { importLibrary, type MlcCacheBackend, type MlcLibrary } from './library.ts';
-import { folderUrl, resolveWebLlmModel, type WebLlmModel } from './web-llm-model.ts';
+import type { WebLlmModel } from './web-llm-model.ts';
+import { folderUrl, resolveWebLlmModel } from './resolve-model.ts';
 
 export interface ClearWebLlmCacheOptions {
   /** As given when the model was loaded. @default 'cache' */

@@ -9,6 +9,8 @@ import { loadWebLlm, type WebLlmOptions } from './load-web-llm.ts';
  * @throws like `loadWebLlm`
  * @example
  * ```ts
+ * import { createWebLlmEngine } from 'tokenglass/web-llm';
+ *
  * const engine = await createWebLlmEngine({ model: 'Llama-3.2-1B-Instruct-q4f16_1-MLC' });
  * ```
  */

@@ -1,4 +1,5 @@
 import { TokenglassError } from '../../../shared/errors.ts';
+import { importPackage } from './import-package.ts';
 
 /**
  * What is used of `@mlc-ai/web-llm`, in types of ours: the package is an optional peer, and our declarations must not need it.
@@ -81,11 +82,11 @@ export interface MlcChunk {
  */
 export async function importLibrary(): Promise<MlcLibrary> {
   try {
-    return (await import('@mlc-ai/web-llm')) as unknown as MlcLibrary;
+    return (await importPackage()) as MlcLibrary;
   } catch (cause) {
     throw new TokenglassError(
       'unsupported',
-      'Cannot load the engine web-llm: the package @mlc-ai/web-llm is not there; install it (npm i @mlc-ai/web-llm), or take another engine',
+      "Cannot load the engine web-llm: the package @mlc-ai/web-llm is not there; install it (npm i @mlc-ai/web-llm) and import 'tokenglass/web-llm', or take another engine",
       { cause, details: { package: '@mlc-ai/web-llm' } },
     );
   }

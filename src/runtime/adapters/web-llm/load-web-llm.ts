@@ -16,7 +16,8 @@ import { MlcProgressReader } from './load-progress.ts';
 import { errorOfLoad } from './mlc-error.ts';
 import { pipelineOf } from './pipeline.ts';
 import { WebLlmEngine } from './web-llm-engine.ts';
-import { resolveWebLlmModel, type WebLlmModel } from './web-llm-model.ts';
+import type { WebLlmModel } from './web-llm-model.ts';
+import { resolveWebLlmModel } from './resolve-model.ts';
 
 export interface WebLlmOptions {
   /** A name of web-llm's catalog (`listWebLlmModels`), or a folder and a compiled library of your own. */

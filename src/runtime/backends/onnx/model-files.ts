@@ -1,4 +1,4 @@
-import { TokenglassError } from '../../../shared/errors.ts';
+import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
 import type { LoadProgress } from '../../../shared/info.ts';
 import { eachPiece, readJson, readOpened } from '../../models/read-file.ts';
 import type { ModelSource, OpenedFile } from '../../models/source.ts';
@@ -66,7 +66,7 @@ async function openModel({
     try {
       return { dtype, path, file: await source.open(path, signal ? { signal } : {}) };
     } catch (error) {
-      if (!(error instanceof TokenglassError && error.code === 'model-not-found')) throw error;
+      if (!isTokenglassError(error, 'model-not-found')) throw error;
       missing ??= error;
     }
   }

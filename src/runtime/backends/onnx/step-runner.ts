@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts';
-import { TokenglassError } from '../../../shared/errors.ts';
+import { isTokenglassError, TokenglassError } from '../../../shared/errors.ts';
 import type { StepTiming } from '../../../shared/trace.ts';
 import type { SampledToken, StepRow, StepRowResult } from '../backend.ts';
 import { createSampler, type Sampler } from '../sampling/sampler.ts';
@@ -117,7 +117,7 @@ export class StepRunner {
     try {
       return await this.#parts.session.forward(rows);
     } catch (cause) {
-      if (cause instanceof TokenglassError) throw cause;
+      if (isTokenglassError(cause)) throw cause;
       const text = cause instanceof Error ? cause.message : String(cause);
       const message = `Cannot compute a step: onnxruntime-web says "${text}"; load the model again`;
       throw new TokenglassError('internal', message, { cause });

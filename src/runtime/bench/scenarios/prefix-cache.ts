@@ -1,3 +1,4 @@
+import { randomId } from '../../../shared/random-id.ts';
 import { KV_BLOCK_TOKENS } from '../../backends/backend.ts';
 import type { Engine } from '../../request/engine.ts';
 import { percentile } from '../../metrics/percentile.ts';
@@ -45,7 +46,7 @@ export const prefixCache: Scenario = async (context) => {
   const tokens = Number(options['prompt-tokens'] ?? 1024);
   const repeats = Number(options['requests'] ?? 5);
   const resumed = context.state as RunState | undefined;
-  const state: RunState = resumed ?? { run: crypto.randomUUID(), engines: {} };
+  const state: RunState = resumed ?? { run: randomId(), engines: {} };
   const of = engines.length * repeats * 5;
   const onMeasured = (): void => {
     const done = Object.values(state.engines).reduce((sum, { measured }) => sum + measured.length, 0);

@@ -1,3 +1,4 @@
+import { randomId } from '../../../shared/random-id.ts';
 import type { EngineInfo } from '../../../shared/info.ts';
 
 /** What is the same in every chunk of a response. */
@@ -19,8 +20,3 @@ export const apiHead = (prefix: string, { engine, version, model }: EngineInfo):
 });
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-
-/** 32 hexadecimal digits. `crypto.randomUUID` is for secure contexts only. */
-function randomId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}

@@ -1,3 +1,5 @@
+import { importXgrammar } from './import-xgrammar.ts';
+
 /** The part of `@mlc-ai/web-xgrammar` that is used. */
 export type Xgrammar = Pick<
   typeof import('@mlc-ai/web-xgrammar'),
@@ -9,7 +11,7 @@ export type Xgrammar = Pick<
  * it as a module itself, it puts itself on the global object.
  */
 export async function loadXgrammar(): Promise<Xgrammar> {
-  const module: Partial<Xgrammar> & { default?: unknown } = await import('@mlc-ai/web-xgrammar');
+  const module: Partial<Xgrammar> & { default?: unknown } = await importXgrammar();
   const places = [module, module.default, (globalThis as { xgrammar?: unknown }).xgrammar];
   const found = places.find((place) => (place as Partial<Xgrammar> | undefined)?.GrammarCompiler !== undefined);
   if (!found) throw new TypeError('Cannot find the exports of @mlc-ai/web-xgrammar');
