@@ -120,6 +120,16 @@ async function runFast(args) {
   );
 }
 
+/** Pages of strangers, built from the registry: CI asks for them, as a person's tests must not need the network. */
+async function runConsumers() {
+  console.log('\n== Consumers');
+  const counts = join(scratch, 'consumers.json');
+  const { ok } = await runCommand([process.execPath, 'tools/bootstrap.mjs', 'consumers', '--fast'], {
+    env: { TEST_COUNTS: counts },
+  });
+  add(readCounts(counts), ok);
+}
+
 const args = process.argv.slice(2);
 ensureChromium();
 if (args[0] === '--fast') await runFast(args.slice(1));
@@ -128,7 +138,10 @@ else if (args.length) {
   if (unknown.length)
     throw new TypeError(`Cannot test ${unknown.join(', ')}: name files that end in .test.ts or .node.test.mjs`);
   await runTests([], args.filter(isNodeTest), args.filter(isBrowserTest));
-} else await runTests(CHECKS, allNodeTests());
+} else {
+  await runTests(CHECKS, allNodeTests());
+  if (process.env.TOKENGLASS_CONSUMERS) await runConsumers();
+}
 rmSync(scratch, { recursive: true, force: true });
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed ? 1 : 0);
