@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright';
 import { BASE_FLAGS, SOFTWARE_WEBGPU_FLAGS, ensureChromium } from './chromium.mjs';
 
-function launchOptions({ headless = true, handleSIGINT = true } = {}) {
+function launchOptions({ headless = true, handleSIGINT = true, args = [] } = {}) {
   const hardware = process.env.TOKENGLASS_GPU === 'hardware';
   return {
     executablePath: ensureChromium(),
@@ -14,6 +14,7 @@ function launchOptions({ headless = true, handleSIGINT = true } = {}) {
     args: [
       ...(headless ? ['--headless=new'] : []),
       ...BASE_FLAGS,
+      ...args,
       ...(hardware ? ['--enable-unsafe-webgpu', '--enable-features=Vulkan'] : SOFTWARE_WEBGPU_FLAGS),
     ],
   };

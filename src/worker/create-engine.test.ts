@@ -7,6 +7,23 @@ describe('createEngine', () => {
   const { fetch } = scriptedServer([], { owned_by: 'vllm' });
   const fallback = { baseURL: 'http://server/v1', model: 'm', fetch };
 
+  it('createEngine: without options or a model, and with a misspelt option, it says what is meant', async () => {
+    const create = createEngine as unknown as (options?: unknown) => Promise<unknown>;
+    const messageOf = async (options?: unknown): Promise<string> => {
+      const error: unknown = await create(options).catch((caught: unknown) => caught);
+      expect(error).to.be.instanceOf(TypeError);
+      return (error as Error).message;
+    };
+    expect(await messageOf()).to.equal(
+      "Cannot create an engine without options: name a model, as in createEngine({ model: 'tutor' })",
+    );
+    expect(await messageOf({})).to.include('without a model');
+    expect(await messageOf({ modle: 'tutor' })).to.include('no option "modle"; did you mean model?');
+    expect(await messageOf({ model: 'tutor', onprogress: () => undefined })).to.include('did you mean onProgress?');
+    expect(await messageOf({ model: 'tutor', ctxTokens: 8 })).to.include('did you mean contextTokens?');
+    expect(await messageOf({ model: 'tutor', frobnicate: 1 })).to.include('; use model, engine, ');
+  });
+
   it('fallback: a server is taken where the model does not run here, and the reason says why', async () => {
     const engine = await createEngine({ model: 'no-such-model', worker: false, fallback });
     expect(engine.info.engine).to.equal('endpoint');

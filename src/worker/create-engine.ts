@@ -1,5 +1,6 @@
 import { isTokenglassError, TokenglassError } from '../shared/errors.ts';
 import type { EndpointOptions } from '../runtime/adapters/endpoint/create-endpoint-engine.ts';
+import { nearestName } from '../shared/nearest-name.ts';
 import { addPartUrls } from '../shared/parts.ts';
 import type { LocalEngineOptions } from '../runtime/load/create-local-engine.ts';
 import { isWebLlmModel } from '../runtime/adapters/web-llm/web-llm-model.ts';
@@ -37,7 +38,7 @@ export type OpenAiEngine = Engine & OpenAiFace;
  * calling thread.
  *
  * @throws TokenglassError `model-not-found`, `model-invalid`, `model-unsupported`, `model-too-large`, `network`, `no-webgpu`, `no-adapter`,
- *   `insecure-context`, `worker-dead`; `AbortError` once `signal` is aborted
+ *   `insecure-context`, `worker-dead`; `AbortError` once `signal` is aborted; TypeError for options that are not known, with the nearest name
  * @example
  * ```ts
  * const engine = await createEngine({ model: 'tutor' });
@@ -45,7 +46,9 @@ export type OpenAiEngine = Engine & OpenAiFace;
  *   if (event.type === 'delta') console.log(event.text);
  * ```
  */
-export async function createEngine({ fallback, ...options }: CreateEngineOptions): Promise<OpenAiEngine> {
+export async function createEngine(given: CreateEngineOptions): Promise<OpenAiEngine> {
+  checkOptions(given);
+  const { fallback, ...options } = given;
   const { engine = 'auto', signal } = options;
   if (fallback && engine !== 'auto')
     throw new TypeError(`Cannot fall back from the engine ${engine}: leave fallback out, or take the engine auto`);
@@ -57,6 +60,46 @@ export async function createEngine({ fallback, ...options }: CreateEngineOptions
     const because = `the model does not run here (${error.message})`;
     return createEndpointEngine({ because, ...(signal && { signal }), ...fallback });
   }
+}
+
+/** Every option; the compiler asks for a line when one is added. */
+const OPTIONS: Readonly<Record<keyof CreateEngineOptions, true>> = {
+  model: true,
+  engine: true,
+  worker: true,
+  share: true,
+  fallback: true,
+  contextTokens: true,
+  threads: true,
+  runAhead: true,
+  prefillPrecision: true,
+  speculation: true,
+  prefixCache: true,
+  policy: true,
+  maxQueued: true,
+  store: true,
+  update: true,
+  hub: true,
+  assets: true,
+  gpu: true,
+  cacheBackend: true,
+  onProgress: true,
+  signal: true,
+};
+
+/** @throws TypeError for options that are none, lack a model, or have a name that is not known, with the nearest one */
+function checkOptions(given: unknown): void {
+  const example = "createEngine({ model: 'tutor' })";
+  if (typeof given !== 'object' || given === null)
+    throw new TypeError(`Cannot create an engine without options: name a model, as in ${example}`);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    const nearest = nearestName(name, Object.keys(OPTIONS));
+    const remedy = nearest === undefined ? `use ${Object.keys(OPTIONS).join(', ')}` : `did you mean ${nearest}?`;
+    throw new TypeError(`Cannot create an engine: there is no option ${JSON.stringify(name)}; ${remedy}`);
+  }
+  if ((given as Partial<CreateEngineOptions>).model === undefined)
+    throw new TypeError(`Cannot create an engine without a model: name one, as in ${example}`);
 }
 
 /** On this device. */

@@ -36,7 +36,7 @@ const NEXT = { next: '16', react: '19', 'react-dom': '19' };
  * What the build carries besides the code: `all` files; `modules`, files of which Parcel makes modules of its own, so that ONNX is not there;
  * `none`, so that what comes by URL only (ONNX, grammars) is not there.
  *
- * @typedef {{ dependencies?: Record<string, string>, files: Record<string, string>, build?: string[], output: string, csp?: string, foreign?: boolean, carries?: 'all' | 'modules' | 'none', sandbox?: boolean }} Consumer
+ * @typedef {{ dependencies?: Record<string, string>, files: Record<string, string>, build?: string[], output: string, csp?: string, foreign?: boolean, carries?: 'all' | 'modules' | 'none' | 'insecure', sandbox?: boolean, host?: string }} Consumer
  */
 
 /** `carries: 'none'`: the bundler copies no files, so what comes by URL only (ONNX, grammars) is not there. @type {Record<string, Consumer>} */
@@ -161,6 +161,18 @@ export default { kit: { adapter: adapter({ fallback: 'index.html' }), paths: { b
     foreign: true,
     sandbox: true,
   },
+  /** No localhost and no https: no WebGPU, no locks, no `crypto.randomUUID`. */
+  insecure: {
+    files: {
+      'dist/index.html': html(
+        `<script type="module">${APP.replace("from 'tokenglass'", "from 'LIBRARY/dist/cdn.js'").replace("import 'tokenglass/ui';\n", '')}</script>`,
+      ),
+    },
+    output: 'dist',
+    foreign: true,
+    carries: 'insecure',
+    host: 'insecure.test',
+  },
   'strict-csp': {
     ...vite('7'),
     csp: "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; img-src 'self' data:; require-trusted-types-for 'script'; trusted-types tokenglass lit-html dompurify",
@@ -168,4 +180,14 @@ export default { kit: { adapter: adapter({ fallback: 'index.html' }), paths: { b
 };
 
 /** Those that CI builds. */
-export const FAST = ['vite-5', 'vite-7', 'vite-8', 'webpack', 'next-turbopack', 'esbuild', 'html', 'strict-csp'];
+export const FAST = [
+  'vite-5',
+  'vite-7',
+  'vite-8',
+  'webpack',
+  'next-turbopack',
+  'esbuild',
+  'html',
+  'insecure',
+  'strict-csp',
+];

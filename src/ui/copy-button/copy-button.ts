@@ -1,6 +1,7 @@
 import { html, LitElement } from 'lit';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
+import { copyText } from '../internal/copy-text.ts';
 import { icons } from '../internal/icons.ts';
 import { copyButtonStyles } from './copy-button.styles.ts';
 
@@ -39,13 +40,8 @@ export class TgCopyButton extends LitElement {
   }
 
   readonly #handleClick = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(this.text());
-      this.outcome = 'copied';
-    } catch {
-      // No permission, or the page is not focused: the reader sees it and can select the text.
-      this.outcome = 'refused';
-    }
+    // Refused: the reader sees it and can select the text.
+    this.outcome = (await copyText(this.text())) ? 'copied' : 'refused';
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => (this.outcome = undefined), SAY_MS);
   };

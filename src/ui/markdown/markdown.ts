@@ -1,6 +1,7 @@
 import { html, LitElement, type PropertyValues } from 'lit';
 import { controls } from '../styles/controls.ts';
 import { tokens } from '../styles/tokens.ts';
+import { copyText } from '../internal/copy-text.ts';
 import { FrameScheduler } from '../internal/frame-scheduler.ts';
 import { markdownStyles } from './markdown.styles.ts';
 import type { MarkdownCost, MarkdownStream } from './markdown-stream.ts';
@@ -142,10 +143,7 @@ export class TgMarkdown extends LitElement {
     const button = (event.target as Element).closest<HTMLButtonElement>('button.copy-code');
     const code = button?.closest('figure')?.querySelector('code')?.textContent;
     if (!button || code == null) return;
-    void navigator.clipboard.writeText(code).then(
-      () => this.#say(button, 'Copied'),
-      () => this.#say(button, 'Copying was refused'),
-    );
+    void copyText(code).then((isCopied) => this.#say(button, isCopied ? 'Copied' : 'Copying was refused'));
   };
 
   #say(button: HTMLButtonElement, words: string): void {
