@@ -30,7 +30,7 @@ describe('chooseEngines', () => {
   };
 
   it('chooseEngines: auto takes WebGPU on a real adapter, names it, and has WASM in reserve', () => {
-    expect(names('auto', real, BOTH)).to.deep.equal(['webgpu', 'onnx-webgpu', 'onnx-wasm']);
+    expect(names('auto', real, BOTH)).to.deep.equal(['webgpu', 'onnx-webgpu', 'wasm', 'onnx-wasm']);
     expect(names('auto', real, ONNX)).to.deep.equal(['onnx-webgpu', 'onnx-wasm']);
     expect(names('auto', real, GGUF)).to.deep.equal(['webgpu', 'wasm']);
     expect(chooseEngines('auto', real, ONNX)[0].reason).to.include('NVIDIA H200');
@@ -46,7 +46,8 @@ describe('chooseEngines', () => {
     const wanted = [/swiftshader.*software/, /no GPU adapter/, /browser has no WebGPU/, /https/];
     probes.forEach((probe, index) => {
       const choices = chooseEngines('auto', probe, BOTH);
-      expect(choices.map(({ engine }) => engine)).to.deep.equal(['onnx-wasm']);
+      const inReserve = probe.status === 'adapter' ? ['webgpu'] : [];
+      expect(choices.map(({ engine }) => engine)).to.deep.equal(['wasm', 'onnx-wasm', ...inReserve]);
       expect(choices[0].reason).to.match(wanted[index]!);
     });
   });

@@ -22,8 +22,8 @@ export interface EngineChoice {
 }
 
 /**
- * The rule behind `engine: 'auto'`: on a real GPU our own WebGPU runtime for a model that is there as GGUF, else onnxruntime-web on WebGPU; WASM where
- * there is no adapter or only a software one, on which WebGPU is many times slower than WASM. An engine that is asked for by name is taken
+ * The rule behind `engine: 'auto'`: on a real GPU the engine `webgpu` for a model that is there as GGUF, else `onnx-webgpu`; on the CPU, where there
+ * is no adapter or only a software one, which is slower, `wasm` for GGUF, else `onnx-wasm`. An engine that is asked for by name is taken
  * or refused, never replaced.
  *
  * @returns what to load, best first; the later ones are for when the GPU turns out not to do
@@ -56,24 +56,29 @@ export function chooseEngines(
 }
 
 function chooseAutomatically(probe: GpuProbe, formats: ModelFormats): [EngineChoice, ...EngineChoice[]] {
-  // A model that is there as ONNX too keeps to onnxruntime-web on the CPU.
-  const cpu = formats.onnx ? 'onnx-wasm' : 'wasm';
-  const onCpu = (because: string): EngineChoice => ({
-    engine: cpu,
-    reason: `Runs on the CPU (WASM), because ${because}.`,
-  });
-  if (probe.status !== 'adapter') return [onCpu(probe.reason)];
-  const { description, isFallback } = probe.info;
-  if (isFallback) {
-    const choice = onCpu(`the only WebGPU adapter here, ${description}, is a software one, and slower`);
-    if (formats.onnx) return [choice];
-    const reason = `Runs on WebGPU, which this model needs; ${description} is a software adapter, so it is slow.`;
-    return [choice, { engine: 'webgpu', reason }];
+  const reads = (engine: LocalEngineName): boolean => formats[ENGINES[engine].format];
+  const choices = (engines: readonly LocalEngineName[], reasonOf: (place: string) => string): EngineChoice[] =>
+    engines.filter(reads).map((engine) => ({ engine, reason: reasonOf(ENGINES[engine].place) }));
+  const onCpu = (because: string): EngineChoice[] =>
+    choices(['wasm', 'onnx-wasm'], (place) => `Runs ${place}, because ${because}.`);
+  const all: EngineChoice[] = [];
+  if (probe.status !== 'adapter') all.push(...onCpu(probe.reason));
+  else {
+    const { description, isFallback } = probe.info;
+    if (isFallback)
+      all.push(
+        ...onCpu(`the only WebGPU adapter here, ${description}, is a software one, and slower`),
+        ...choices(
+          ['webgpu'],
+          (place) => `Runs ${place}, which this model needs; ${description} is a software adapter, so it is slow.`,
+        ),
+      );
+    else
+      all.push(
+        ...choices(['webgpu', 'onnx-webgpu'], (place) => `Runs ${place}, because there is a GPU: ${description}.`),
+        ...onCpu(`the GPU, ${description}, did not do`),
+      );
   }
-  const onGpu = (['webgpu', 'onnx-webgpu'] as const)
-    .filter((engine) => formats[ENGINES[engine].format])
-    .map((engine) => ({ engine, reason: `Runs ${ENGINES[engine].place}, because there is a GPU: ${description}.` }));
-  const all = onGpu.length > 0 ? [...onGpu, onCpu(`the GPU, ${description}, did not do`)] : [];
   const [first, ...rest] = all;
   if (first) return [first, ...rest];
   throw new TokenglassError(

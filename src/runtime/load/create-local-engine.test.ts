@@ -18,7 +18,7 @@ describe('createLocalEngine', () => {
   it('createLocalEngine: auto takes WASM on the software adapter, says why, and answers', async () => {
     const progress: LoadProgress[] = [];
     const engine = await createLocalEngine({ model: 'tutor', onProgress: (event) => progress.push(event) });
-    expect(engine.info).to.include({ engine: 'onnx-wasm', worker: false });
+    expect(engine.info).to.include({ engine: 'wasm', worker: false });
     expect(engine.info.reason).to.match(/software/);
     expect(engine.info.model.id).to.equal('tutor');
     expect(progress.at(-1)!.phase).to.equal('ready');
@@ -42,7 +42,7 @@ describe('createLocalEngine', () => {
   it('createLocalEngine: auto takes WASM where there is no adapter, and the engine asked for by name is refused', async () => {
     const gpu = fakeGpu(null);
     const engine = await createLocalEngine({ model: 'tutor', gpu, threads: 1, contextTokens: 64 });
-    expect(engine.info).to.include({ engine: 'onnx-wasm', threads: 1 });
+    expect(engine.info).to.include({ engine: 'wasm', threads: 1 });
     expect(engine.info.reason).to.match(/no GPU adapter/);
     expect(engine.info.model.contextTokens).to.equal(64);
     await engine[Symbol.asyncDispose]();
@@ -56,7 +56,7 @@ describe('createLocalEngine', () => {
       requestDevice: () => Promise.reject(new DOMException('no device', 'OperationError')),
     });
     const engine = await createLocalEngine({ model: 'tutor', gpu: fakeGpu(adapter) });
-    expect(engine.info.engine).to.equal('onnx-wasm');
+    expect(engine.info.engine).to.equal('wasm');
     expect(engine.info.reason).to.match(/Broken GPU.*no device/);
     await engine[Symbol.asyncDispose]();
   });
