@@ -83,10 +83,10 @@ export function findNamedTokens(idOf: (text: string) => number | undefined): Nam
   const fillEnds = firstOf(FILL_END_TOKENS);
   const named = idsOf(END_TOKENS);
   const ends = new Set([...named, ...fillEnds]);
-  // Harmony (gpt-oss) ends messages with <|end|> and goes on with the next channel; Gemma 4 has an </s> of HTML.
+  // Harmony (gpt-oss) ends messages with <|end|> and goes on with the next channel; Gemma has an </s> of HTML.
   const has = (...names: string[]) => names.every((name) => idOf(name) !== undefined);
   const drop = (name: string) => ends.delete(idOf(name) ?? -1);
   if (has('<|return|>', '<|call|>') || has('<|calls|>', '<|flush|>')) drop('<|end|>');
-  if (has('<|tool_response>')) drop('</s>');
+  if (has('<|tool_response>') || has('<eos>', '<start_of_turn>', '<end_of_turn>')) drop('</s>');
   return { ends, controls: new Set([...ends, ...firstOf(FILL_TOKENS)]) };
 }

@@ -148,4 +148,24 @@ describe('createGgufTokenizer, files that do not fit', () => {
       expect(message).to.include(key);
     }
   });
+
+  it('createGgufTokenizer: per-token arrays of 64-bit integers or strings, and ids that are no integers, are model-invalid', () => {
+    const broken: [key: string, value: unknown][] = [
+      ['tokenizer.ggml.token_type', new BigUint64Array(300).fill(1n)],
+      ['tokenizer.ggml.token_type', new BigInt64Array(300).fill(1n)],
+      ['tokenizer.ggml.token_type', new Array(300).fill('1')],
+      ['tokenizer.ggml.scores', new BigUint64Array(300).fill(1n)],
+      ['tokenizer.ggml.scores', new Array(300).fill('1')],
+      ['tokenizer.ggml.bos_token_id', 0.5],
+      ['tokenizer.ggml.eos_token_id', Number.NaN],
+      ['tokenizer.ggml.eot_token_id', '2'],
+    ];
+    const good = makeSentencePieceMetadata();
+    for (const [key, value] of broken) {
+      const metadata = { get: (name: string): unknown => (name === key ? value : good.get(name)) };
+      const { code, message } = codeOf(() => createGgufTokenizer(metadata));
+      expect(code, key).to.equal('model-invalid');
+      expect(message).to.include(key);
+    }
+  });
 });

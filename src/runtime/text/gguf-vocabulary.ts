@@ -93,10 +93,16 @@ export function readPerToken(
 ): ArrayLike<number> | undefined {
   const value = metadata.get(key);
   if (value === undefined) return undefined;
-  if (!ArrayBuffer.isView(value) && !Array.isArray(value)) throw invalid(`"${key}" is not an array of numbers`);
-  const numbers = value as unknown as ArrayLike<number>;
-  if (numbers.length < count) throw invalid(`"${key}" has ${numbers.length} elements for ${count} tokens`);
-  return numbers;
+  if (!isNumbers(value)) throw invalid(`"${key}" is not an array of numbers of at most 32 bits`);
+  if (value.length < count) throw invalid(`"${key}" has ${value.length} elements for ${count} tokens`);
+  return value;
+}
+
+/** 64-bit integers come as bigint, which no arithmetic of the tokenizers takes. */
+function isNumbers(value: unknown): value is ArrayLike<number> {
+  if (Array.isArray(value)) return value.every((element) => typeof element === 'number');
+  if (value instanceof BigInt64Array || value instanceof BigUint64Array) return false;
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 /** An error on a tokenizer that contradicts itself. */
@@ -112,8 +118,14 @@ function readTypes(metadata: GgufTokenizerMetadata, count: number): Uint8Array {
   return types === undefined ? new Uint8Array(count).fill(TOKEN_TYPE.normal) : Uint8Array.from(types).slice(0, count);
 }
 
-/** A special id; one outside the vocabulary counts as not there, as in llama.cpp. */
+/**
+ * A special id; an integer outside the vocabulary counts as not there, as in llama.cpp.
+ * @throws TokenglassError `model-invalid` for what is no integer
+ */
 function readId(metadata: GgufTokenizerMetadata, name: string, count: number): number | undefined {
-  const value = metadata.get(`tokenizer.ggml.${name}_token_id`);
-  return typeof value === 'number' && value >= 0 && value < count ? value : undefined;
+  const key = `tokenizer.ggml.${name}_token_id`;
+  const value = metadata.get(key);
+  if (value === undefined || typeof value === 'bigint') return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`"${key}" is not an integer`);
+  return value >= 0 && value < count ? value : undefined;
 }
