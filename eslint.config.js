@@ -20,6 +20,7 @@ export default tseslint.config(
       '**/*.mjs',
       '**/*.js',
       '**/*.cjs',
+      '**/*.tsx',
     ],
   },
   ...tseslint.configs.strictTypeChecked,

@@ -45,7 +45,7 @@ const wordsOf = ({ messages = [], prompt = '' }) =>
 
 /** The server runs in this process, so the command must not block it. */
 function bench(args, env = {}) {
-  const child = spawn(process.execPath, ['tools/bench.mjs', ...args], { env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, ['tools/bootstrap.mjs', 'bench', ...args], { env: { ...process.env, ...env } });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (piece) => (stdout += piece));

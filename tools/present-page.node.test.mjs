@@ -49,7 +49,7 @@ describe('the presenter', () => {
       timeout: 240_000,
     });
     const outcome = await runBoth();
-    assert.match(outcome, /A \(ONNX on CPU\) had \d+ of \d+ prompt tokens in its cache, the other none\./);
+    assert.match(outcome, /A \(ONNX on the CPU\) had \d+ of \d+ prompt tokens in its cache, the other none\./);
     assert.match(outcome, /Both say the very same words\./);
     const [cached, prompt] = /had (\d+) of (\d+)/.exec(outcome).slice(1).map(Number);
     assert.ok(cached > 500 && prompt - cached < 64, `${cached} of ${prompt} tokens were cached`);

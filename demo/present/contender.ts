@@ -61,7 +61,7 @@ export function contenders(model: string): readonly Contender[] {
       : []),
     whole('onnx-webgpu'),
     whole('onnx-wasm'),
-    of('onnx-wasm-no-cache', 'ONNX on CPU, no cache', 'The same, every prompt computed anew', 'onnx-wasm', {
+    of('onnx-wasm-no-cache', 'ONNX on the CPU, no cache', 'The same, every prompt computed anew', 'onnx-wasm', {
       prefixCache: false,
     }),
   ];

@@ -25,6 +25,8 @@ export interface WebLlmCatalogEntry {
  * @throws TokenglassError `unsupported` if the package is not installed
  * @example
  * ```ts
+ * import { listWebLlmModels } from 'tokenglass/web-llm';
+ *
  * const small = (await listWebLlmModels()).filter(({ memoryBytes = Infinity }) => memoryBytes < 1e9);
  * ```
  */
