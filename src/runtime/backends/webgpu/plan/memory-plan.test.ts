@@ -54,6 +54,23 @@ describe('planMemory', () => {
     expect(caught(() => planMemory(config, { ...request, budgetBytes: 900_000 })).code).to.equal('model-too-large');
   });
 
+  it('planMemory: states that are no KV count, and are refused where one binding does not hold them', async () => {
+    const gguf = makeSyntheticGguf({ ...SHAPES.small, architecture: 'qwen35', quantization: 'Q8_0', layers: 4 });
+    const { config: own } = describeModel(await readGgufHeader(gguf));
+    const plan = planMemory(own, request);
+    expect(plan.statePages).to.be.above(1 + 2 * request.slots);
+    // Of a layer: 3 inputs of a convolution of (2 * 2 + 4) * 16 channels, and 4 matrices of 16 x 16.
+    const layerBytes = 4 * (3 * 128 + 4 * 16 * 16);
+    expect(plan.scratchBytes).to.be.above(3 * layerBytes * plan.statePages);
+    const maxBindingBytes = layerBytes * 2 * request.slots;
+    const error = caught(() => planMemory(own, { ...request, maxBindingBytes }));
+    expect(error.code).to.equal('model-too-large');
+    expect(error.details).to.include({
+      neededBytes: layerBytes * (1 + 2 * request.slots),
+      availableBytes: maxBindingBytes,
+    });
+  });
+
   it('planMemory: KV of a layer stays within one binding', () => {
     const plan = planMemory(config, { ...request, maxBindingBytes: 4 * 32 * 2 * 1024 });
     expect(plan.contextTokens).to.equal(1024);

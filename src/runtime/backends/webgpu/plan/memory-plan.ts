@@ -52,6 +52,7 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
   if (!(Number.isInteger(wanted) && wanted > 0)) {
     throw new RangeError(`Cannot plan a context of ${wanted} tokens: give a whole number above 0`);
   }
+  checkStates(config, request);
   const largest = largestContext(config, request);
   const context = request.contextTokens === undefined ? Math.min(wanted, largest) : wanted;
   if (context > largest || largest < KV_BLOCK) throw tooLarge(config, request, context, largest);
@@ -63,7 +64,7 @@ export function planMemory(config: ModelConfig, request: MemoryRequest): MemoryP
     contextTokens: context,
     kvBlocks,
     kvBytes,
-    statePages: statePagesOf(config, request, kvBlocks),
+    statePages: statePagesOf(config, request, blocksOf(context)),
     scratchBytes,
     totalBytes: request.weightBytes + kvBytes + scratchBytes,
   };
@@ -110,12 +111,23 @@ function scratchOf(config: ModelConfig, request: MemoryRequest, context: number)
   return Math.ceil(4 * (request.maxStepTokens * perRow + rope + logits + sampling + history) + states);
 }
 
-/** As many states are kept as KV blocks, where they are small. */
-function statePagesOf(config: ModelConfig, { slots, maxBindingBytes }: MemoryRequest, kvBlocks: number): number {
+/** @throws TokenglassError `model-too-large` where the states that sequences need are more than one binding holds */
+function checkStates(config: ModelConfig, { model, slots, maxBindingBytes }: MemoryRequest): void {
+  const neededBytes = (1 + 2 * slots) * modelSizes(config).largestStateBytes;
+  if (neededBytes <= maxBindingBytes) return;
+  throw new TokenglassError(
+    'model-too-large',
+    `Cannot load ${model}: the states of ${slots} sequences take ${neededBytes} bytes in a layer, and this device gives ${maxBindingBytes} to one buffer; take a smaller maxBatch`,
+    { details: { model, neededBytes, availableBytes: maxBindingBytes } },
+  );
+}
+
+/** As many states are kept as one context has KV blocks, where they are small. */
+function statePagesOf(config: ModelConfig, { slots, maxBindingBytes }: MemoryRequest, blocks: number): number {
   const { stateBytes, largestStateBytes } = modelSizes(config);
   if (stateBytes === 0) return 0;
   const least = 1 + 2 * slots;
-  const spare = Math.max(2, Math.min(kvBlocks, Math.floor(SPARE_STATE_BYTES / stateBytes)));
+  const spare = Math.max(2, Math.min(blocks, Math.floor(SPARE_STATE_BYTES / stateBytes)));
   return Math.max(least, Math.min(least + spare, Math.floor(maxBindingBytes / largestStateBytes)));
 }
 
