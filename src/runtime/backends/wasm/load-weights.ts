@@ -5,7 +5,7 @@ import type { ByteReader } from '../../models/gguf/byte-reader.ts';
 import { dequantize } from '../../models/gguf/dequantize.ts';
 import type { GgufTensorInfo } from '../../models/gguf/header.ts';
 import { ggmlByteLength } from '../../models/gguf/tensor-types.ts';
-import { digestOfDigests } from '../weights/digest.ts';
+import { digestOfDigests, sha256 } from '../weights/digest.ts';
 import { ropesOf, tensorsOf, type WasmPlan } from './plan.ts';
 import { placeRows } from './weights.ts';
 
@@ -37,7 +37,7 @@ export async function loadWeights(
   const read = async (bytes: number): Promise<Uint8Array> => {
     if (signal?.aborted) throw abortError(signal);
     const chunk = await reader.read(bytes);
-    digests.push(new Uint8Array(await crypto.subtle.digest('SHA-256', chunk as Uint8Array<ArrayBuffer>)));
+    digests.push(await sha256(chunk));
     done += bytes;
     onBytes?.(done);
     return chunk;
