@@ -1,3 +1,5 @@
+import { createSHA256 } from 'hash-wasm';
+
 /**
  * SHA-256 of a chunk of weights. Pages that are neither on https nor on localhost have no `crypto.subtle`; hash-wasm gives the same
  * digest there, so that what is stored under its name is found again.
@@ -5,7 +7,6 @@
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   const subtle = globalThis.crypto.subtle as SubtleCrypto | undefined;
   if (subtle) return new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
-  const { createSHA256 } = await import('hash-wasm');
   return (await createSHA256()).update(bytes).digest('binary');
 }
 
