@@ -15,7 +15,7 @@ describe('npm run demo -- --headless', () => {
     assert.equal(status, 0, stderr);
     assert.match(stdout, /first token/i, 'the built-in model knows what TTFT is');
     for (const row of [
-      /^engine +onnx-wasm/m,
+      /^engine +wasm/m,
       /^adapter +\S/m,
       /^TTFT +[\d.]+ ms/m,
       /^ITL p50 +[\d.]+ ms +\(n=\d+\)/m,
